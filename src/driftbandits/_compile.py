@@ -1,0 +1,61 @@
+"""How the package compiles: one set of numba options and one disk cache.
+
+Mathematics is written as kernels: plain functions over arrays and named tuples, compiled by
+`kernel`. What Python calls are entry points, made from a template and a policy's kernels by
+`entry_point`; only these are cached on disk. With ``NUMBA_DISABLE_JIT=1`` both are the plain
+Python functions, for a debugger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import types
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Contraction and reassociation let sums use vector instructions; NaN and infinity keep their
+# meaning, since validation relies on it. Division by zero follows numpy, without a branch.
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc"},
+}
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that other compiled functions call."""
+    return cast(Function, numba.njit(**_OPTIONS)(function))
+
+
+def entry_point(template: Callable[..., Any], label: str, **names: object) -> Callable[..., Any]:
+    """Compile ``template`` for calls from Python, with its global ``names`` bound.
+
+    Functions passed as arguments would defeat numba's disk cache, so the template is copied with
+    the policy's kernels among its globals, under a name of its own.
+    """
+    plain = getattr(template, "py_func", template)
+    bound = types.FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__)
+    bound.__qualname__ = f"{plain.__qualname__}_{label}"
+    compiled = numba.njit(cache=True, **_OPTIONS)(bound)
+    if compiled is not bound:
+        # numba's stamp covers the template's file alone; a kernel edited elsewhere would go on
+        # running as it was.
+        compiled._cache._cache_file._source_stamp = package_digest()
+    return cast(Callable[..., Any], compiled)
+
+
+@cache
+def package_digest() -> str:
+    """Hash of every source file that has kernels: what the disk cache is valid for."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        source = path.read_bytes()
+        if b"_compile import" in source:
+            digest.update(source)
+    return digest.hexdigest()

@@ -1,0 +1,59 @@
+"""Array types, and the checks that turn a caller's values into them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def positive(name: str, value: float) -> None:
+    """Refuse a value that is not a finite number above zero."""
+    if not (_is_number(value) and math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+
+
+def non_negative(name: str, value: float) -> None:
+    """Refuse a value that is not a finite number, zero or above."""
+    if not (_is_number(value) and math.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a finite number, 0 or above, got {value!r}")
+
+
+def open_unit(name: str, value: float) -> None:
+    """Refuse a value outside the open interval (0, 1)."""
+    if not (_is_number(value) and 0 < value < 1):
+        raise ValueError(f"{name} must lie in (0, 1), got {value!r}")
+
+
+def whole(name: str, value: int, *, least: int) -> None:
+    """Refuse a value that is not an integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not among ``allowed``."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+
+
+def float_array(name: str, value: Any, *, ndim: int) -> Array:
+    """``value`` as a contiguous float64 array of ``ndim`` dimensions, all entries finite."""
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+    if np.ndim(value) != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {np.shape(value)}")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} must be finite, got {array[where]} at {where}")
+    return array
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

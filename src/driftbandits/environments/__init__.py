@@ -1,0 +1,41 @@
+"""Environments: parameter paths, action sets and noise, to be combined."""
+
+from .actions import (
+    ActionSequence,
+    ActionSet,
+    Catalogue,
+    ClippedCube,
+    DrawnActions,
+    Kronecker,
+    Pools,
+    Sphere,
+    canonical_basis,
+)
+from .environment import Block, Environment
+from .noise import Bounded, Gaussian, Heteroscedastic, Noise, NoiseSequence
+from .paths import ParameterPath, Periodic, PiecewiseConstant, RandomWalk, Rotation, Trajectory
+
+__all__ = [
+    "ActionSequence",
+    "ActionSet",
+    "Block",
+    "Bounded",
+    "Catalogue",
+    "ClippedCube",
+    "DrawnActions",
+    "Environment",
+    "Gaussian",
+    "Heteroscedastic",
+    "Kronecker",
+    "Noise",
+    "NoiseSequence",
+    "ParameterPath",
+    "Periodic",
+    "PiecewiseConstant",
+    "Pools",
+    "RandomWalk",
+    "Rotation",
+    "Sphere",
+    "Trajectory",
+    "canonical_basis",
+]

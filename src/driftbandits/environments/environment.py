@@ -1,0 +1,164 @@
+"""An environment: a parameter path, action sets and noise, drawn block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from .._compile import entry_point
+from ..arrays import Array, whole
+from ..randomness import stream
+from .actions import ActionSequence, ActionSet, Catalogue
+from .noise import Gaussian, Noise, NoiseSequence
+from .paths import ParameterPath, Trajectory
+
+_BLOCK = 512
+
+
+class Block(NamedTuple):
+    """Consecutive rounds of an environment, for all policies to play."""
+
+    first: int  # its first round, counted from 1
+    actions: Array  # (n or 1, d, K), a column an action
+    parameters: Array  # (n, d), θ_t
+    means: Array  # (n, K), ⟨a, θ_t⟩
+    best: Array  # (n,), their maxima
+    noise: Array  # (n, K or 1)
+
+    @property
+    def rounds(self) -> int:
+        """Number n of rounds."""
+        return len(self.best)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """Rewards ⟨a, θ_t⟩ + noise, for actions and a parameter that change from round to round.
+
+    Everything is drawn from streams named by the seed, what is drawn, and the replication, so that
+    all policies of a replication meet the same actions and the same noise.
+
+    Attributes:
+        path: Where the parameter is.
+        actions: What can be played.
+        noise: What is added to the rewards.
+        horizon: Number T of rounds.
+
+    Examples:
+        >>> from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
+        >>> environment = Environment(
+        ...     path=Rotation(angle=1.0, rounds=50),
+        ...     actions=ClippedCube(dim=2, count=5),
+        ...     noise=Gaussian(0.1),
+        ...     horizon=100,
+        ... )
+        >>> block = next(environment.blocks(seed=0, replication=0))
+        >>> block.actions.shape, block.means.shape
+        ((100, 2, 5), (100, 5))
+        >>> round(environment.budget(), 3)
+        1.0
+    """
+
+    path: ParameterPath
+    actions: ActionSet
+    noise: Noise
+    horizon: int
+
+    def __post_init__(self) -> None:
+        whole("horizon", self.horizon, least=1)
+        if self.path.dim != self.actions.dim:
+            raise ValueError(
+                f"path and actions must have one dimension, got {self.path.dim} "
+                f"and {self.actions.dim}"
+            )
+
+    @classmethod
+    def from_arrays(
+        cls, *, actions: Any, parameters: Any, noise: Any = None, noise_level: float = 1.0
+    ) -> Self:
+        """An environment of given numbers.
+
+        Actions are (T, K, d), or (K, d) where they never change; parameters (T, d); noise (T,),
+        (T, K), or None for normal noise of ``noise_level``, drawn.
+        """
+        path = Trajectory(parameters)
+        return cls(
+            path=path,
+            actions=Catalogue(actions) if np.ndim(actions) == 2 else ActionSequence(actions),
+            noise=Gaussian(noise_level) if noise is None else NoiseSequence(noise, noise_level),
+            horizon=len(path.parameters),
+        )
+
+    @property
+    def dim(self) -> int:
+        """Length d of actions and parameters."""
+        return self.path.dim
+
+    @property
+    def change_points(self) -> tuple[int, ...]:
+        """Rounds within the horizon that open with a jump of the parameter."""
+        return tuple(point for point in self.path.change_points if point <= self.horizon)
+
+    def budget(self, *, seed: int = 0, replication: int = 0) -> float:
+        """Variation budget B_T = Σ ‖θ_{t+1} − θ_t‖; only a random path needs to be told which."""
+        draw = self.path.start(stream(seed, "parameters", replication))
+        total, last = 0.0, draw(1)
+        for size in _sizes(self.horizon - 1, ()):
+            parameters = np.concatenate([last, draw(size)])
+            total += float(np.linalg.norm(np.diff(parameters, axis=0), axis=1).sum())
+            last = parameters[-1:]
+        return total
+
+    def blocks(
+        self, *, seed: int, replication: int, stops: Iterable[int] = ()
+    ) -> Iterator[Block]:
+        """Draw a replication, in blocks that end at ``stops`` at the latest.
+
+        How it is cut into blocks changes no number.
+        """
+        names = ("parameters", "actions", "noise")
+        generators = [stream(seed, name, replication) for name in names]
+        draw_parameters = self.path.start(generators[0])
+        draw_actions = self.actions.start(generators[1])
+        draw_noise = self.noise.start(generators[2])
+        first = 1
+        for size in _sizes(self.horizon, stops):
+            parameters = draw_parameters(size)
+            actions = draw_actions(size)
+            means, best = np.empty((size, self.actions.count)), np.empty(size)
+            _evaluate_entry(actions, parameters, means, best)
+            noise = draw_noise(actions, size)
+            yield Block(first, actions, parameters, means, best, noise)
+            first += size
+
+
+def _sizes(horizon: int, stops: Iterable[int]) -> Iterator[int]:
+    """Sizes of the blocks of a horizon: at most `_BLOCK`, and none across a stop."""
+    position = 0
+    for stop in [*sorted({stop for stop in stops if stop < horizon}), horizon]:
+        while position < stop:
+            size = min(_BLOCK, stop - position)
+            yield size
+            position += size
+
+
+def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> None:
+    """Expected rewards of all actions (n, K), and the best of each round (n,)."""
+    for t in range(best.size):
+        columns = actions[min(t, actions.shape[0] - 1)]
+        for k in range(means.shape[1]):
+            means[t, k] = 0.0
+        for i in range(parameters.shape[1]):
+            weight = parameters[t, i]
+            for k in range(means.shape[1]):
+                means[t, k] += weight * columns[i, k]
+        top = means[t, 0]
+        for k in range(1, means.shape[1]):
+            top = max(top, means[t, k])
+        best[t] = top
+
+
+_evaluate_entry = entry_point(_evaluate, "environment")

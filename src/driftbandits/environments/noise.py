@@ -1,0 +1,117 @@
+"""Noise on rewards.
+
+``start(generator)`` returns a function of the actions (n or 1, d, K) and n that gives the noise of
+the next n rounds: (n, 1) where all actions of a round share it, (n, K) where it depends on them.
+``level`` is the sub-Gaussian constant σ that policies are to be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..arrays import Array, float_array, non_negative
+
+Draw = Callable[[Array, int], Array]
+
+
+class Noise(Protocol):
+    """What an environment asks of noise."""
+
+    @property
+    def level(self) -> float:
+        """Sub-Gaussian constant σ."""
+
+    def start(self, generator: np.random.Generator) -> Draw:
+        """Open the noise at the first round."""
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Normal noise of standard deviation ``level``."""
+
+    level: float
+
+    def __post_init__(self) -> None:
+        non_negative("level", self.level)
+
+    def start(self, generator: np.random.Generator) -> Draw:
+        """Open the noise at the first round."""
+        return lambda actions, rounds: self.level * generator.standard_normal((rounds, 1))
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Uniform noise on [−level, level], which is sub-Gaussian with constant ``level``."""
+
+    level: float
+
+    def __post_init__(self) -> None:
+        non_negative("level", self.level)
+
+    def start(self, generator: np.random.Generator) -> Draw:
+        """Open the noise at the first round."""
+        return lambda actions, rounds: generator.uniform(-self.level, self.level, (rounds, 1))
+
+
+@dataclass(frozen=True)
+class Heteroscedastic:
+    """Normal noise whose standard deviation depends on the action.
+
+    Attributes:
+        scale: ``scale(actions)`` maps actions (n, d, K) to standard deviations (n, K).
+        level: Largest of them: what a policy that knows one level has to be told.
+    """
+
+    scale: Callable[[Array], Array]
+    level: float
+
+    def __post_init__(self) -> None:
+        non_negative("level", self.level)
+
+    def start(self, generator: np.random.Generator) -> Draw:
+        """Open the noise at the first round."""
+
+        def draw(actions: Array, rounds: int) -> Array:
+            scales = np.asarray(self.scale(actions), dtype=np.float64)
+            if not ((scales >= 0) & (scales <= self.level)).all():
+                raise ValueError(f"scale must lie between 0 and level = {self.level}")
+            return np.ascontiguousarray(scales * generator.standard_normal((rounds, 1)))
+
+        return draw
+
+
+@dataclass(frozen=True)
+class NoiseSequence:
+    """Noise given as an array.
+
+    Attributes:
+        values: Shape (T,), or (T, K) where it depends on the action.
+        level: Sub-Gaussian constant that policies are to be told.
+    """
+
+    values: Any
+    level: float
+
+    def __post_init__(self) -> None:
+        non_negative("level", self.level)
+        values = np.asarray(self.values)
+        rows = values[:, None] if values.ndim == 1 else values
+        object.__setattr__(self, "values", float_array("values", rows, ndim=2))
+
+    def start(self, generator: np.random.Generator) -> Draw:
+        """Open the noise at the first round."""
+        position = 0
+
+        def draw(actions: Array, rounds: int) -> Array:
+            nonlocal position
+            rows = self.values[position : position + rounds]
+            if len(rows) < rounds:
+                raise ValueError(f"noise values end after round {len(self.values)}")
+            position += rounds
+            return np.ascontiguousarray(rows)
+
+        return draw

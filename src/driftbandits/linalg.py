@@ -1,0 +1,152 @@
+"""Dense linear algebra for symmetric positive definite matrices, compiled.
+
+Symmetric matrices live in their lower triangle. Sets of vectors are stored as columns, one
+column a vector and shape (d, K), so that the inner loops run over contiguous memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._compile import kernel
+from .arrays import Array
+
+# Assignments to whole slices compile to general broadcasting code, many times larger than a loop.
+
+
+@kernel
+def fill(vector: Array, value: float) -> None:
+    """vector ← value."""
+    for i in range(vector.size):
+        vector[i] = value
+
+
+@kernel
+def fill_matrix(matrix: Array, value: float) -> None:
+    """matrix ← value."""
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            matrix[i, j] = value
+
+
+@kernel
+def copy(source: Array, target: Array) -> None:
+    """target ← source, both vectors."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@kernel
+def copy_matrix(source: Array, target: Array) -> None:
+    """target ← source, both matrices."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@kernel
+def cholesky(gram: Array, ridge: float, factor: Array) -> None:
+    """Lower factor L of ``gram + ridge·I`` = L Lᵀ, written to ``factor`` (d, d).
+
+    A pivot is a Schur complement of a matrix that is at least ridge·I, so it is at least
+    ``ridge``: clamping it there repairs rounding, and the factor is always positive definite.
+    """
+    for i in range(gram.shape[0]):
+        for j in range(i + 1):
+            total = gram[i, j]
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i == j:
+                factor[i, i] = np.sqrt(max(total + ridge, ridge))
+            else:
+                factor[i, j] = total / factor[j, j]
+
+
+@kernel
+def solve(factor: Array, vector: Array, out: Array) -> None:
+    """x = (L Lᵀ)⁻¹ vector, written to ``out`` (d,)."""
+    dim = vector.size
+    for i in range(dim):
+        total = vector[i]
+        for k in range(i):
+            total -= factor[i, k] * out[k]
+        out[i] = total / factor[i, i]
+    for i in range(dim - 1, -1, -1):
+        total = out[i]
+        for k in range(i + 1, dim):
+            total -= factor[k, i] * out[k]
+        out[i] = total / factor[i, i]
+
+
+@kernel
+def solve_lower(factor: Array, columns: Array) -> None:
+    """Replace every column c of ``columns`` (d, K) by L⁻¹c."""
+    dim, count = columns.shape
+    for i in range(dim):
+        for j in range(i):
+            weight = factor[i, j]
+            for k in range(count):
+                columns[i, k] -= weight * columns[j, k]
+        scale = 1.0 / factor[i, i]
+        for k in range(count):
+            columns[i, k] *= scale
+
+
+@kernel
+def solve_upper(factor: Array, columns: Array) -> None:
+    """Replace every column c of ``columns`` (d, K) by L⁻ᵀc."""
+    dim, count = columns.shape
+    for i in range(dim - 1, -1, -1):
+        for j in range(i + 1, dim):
+            weight = factor[j, i]
+            for k in range(count):
+                columns[i, k] -= weight * columns[j, k]
+        scale = 1.0 / factor[i, i]
+        for k in range(count):
+            columns[i, k] *= scale
+
+
+@kernel
+def column_norms_squared(columns: Array, out: Array) -> None:
+    """‖c‖² of every column c of ``columns`` (d, K), written to ``out`` (K,)."""
+    dim, count = columns.shape
+    for k in range(count):
+        out[k] = columns[0, k] * columns[0, k]
+    for i in range(1, dim):
+        for k in range(count):
+            out[k] += columns[i, k] * columns[i, k]
+
+
+@kernel
+def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> None:
+    """cᵀ(gram + ridge·I)c of every column c of ``columns`` (d, K), written to ``out`` (K,)."""
+    dim, count = columns.shape
+    for k in range(count):
+        out[k] = 0.0
+    for i in range(dim):
+        weight = gram[i, i] + ridge
+        for k in range(count):
+            out[k] += weight * columns[i, k] * columns[i, k]
+        for j in range(i):
+            weight = 2.0 * gram[i, j]
+            for k in range(count):
+                out[k] += weight * columns[i, k] * columns[j, k]
+
+
+@kernel
+def column_products(vector: Array, columns: Array, out: Array) -> None:
+    """⟨vector, c⟩ of every column c of ``columns`` (d, K), added to ``out`` (K,)."""
+    dim, count = columns.shape
+    for i in range(dim):
+        weight = vector[i]
+        for k in range(count):
+            out[k] += weight * columns[i, k]
+
+
+@kernel
+def log_determinant(factor: Array) -> float:
+    """log det(L Lᵀ)."""
+    total = 0.0
+    for i in range(factor.shape[0]):
+        total += np.log(factor[i, i])
+    return 2.0 * total

@@ -1,0 +1,248 @@
+"""What every policy is: a frozen configuration, a state that moves, and compiled kernels.
+
+A policy is a frozen dataclass. Its fields are the configuration; the state is a named tuple of
+arrays that the kernels change in place.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..arrays import Array, float_array, positive, whole
+from ..memory import CLOCK
+from ..storage import StateFileError, read_state, write_state
+from .kernels import NORM_SLACK, EntryPoints, Kernels, entry_points
+from .problem import Problem
+
+_ON_TIME = np.zeros(1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Policy(ABC):
+    """A decision rule that learns: ``select`` an action, ``update`` with its reward.
+
+    Time is a clock of rounds. ``update`` without a round closes the open one, with the reward or
+    the batch of rewards that it brought; ``advance`` closes rounds whose rewards are still to
+    come, and ``update(..., round=t)`` brings those in later without moving the clock.
+
+    Attributes:
+        dim: Length d of an action vector.
+        action_bound: Bound L on the norm of actions; longer ones are refused.
+    """
+
+    label: ClassVar[str]
+    summary: ClassVar[str]
+    kernels: ClassVar[Kernels]
+
+    dim: int
+    action_bound: float = 1.0
+    _state: Any = field(init=False, repr=False)
+    _parameters: tuple[float, ...] = field(init=False, repr=False)
+    _calls: EntryPoints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, least=1)
+        positive("action_bound", self.action_bound)
+        self._validate()
+        # Frozen for its users; these three are not configuration.
+        object.__setattr__(self, "_state", self._initial_state())
+        object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
+        object.__setattr__(self, "_calls", entry_points(self.kernels))
+
+    @classmethod
+    @abstractmethod
+    def tuned(cls, problem: Problem) -> Self:
+        """The policy at its documented tuning for a problem."""
+
+    @abstractmethod
+    def _validate(self) -> None:
+        """Raise ValueError where a field is out of range."""
+
+    @abstractmethod
+    def _make_parameters(self) -> Sequence[float]:
+        """The configuration as the kernels' named tuple."""
+
+    @abstractmethod
+    def _initial_state(self) -> Any:
+        """The kernels' state, having seen nothing."""
+
+    def _make_room(self, more: int) -> None:
+        """Grow what has to grow before ``more`` further observations."""
+
+    def _reseed(self, replication: int) -> None:
+        """Give a policy that draws at random a stream of its own in each replication."""
+
+    @property
+    def round(self) -> int | float:
+        """The round that is open, counted from 1; a fraction where time was moved by fractions."""
+        opened = float(self._state.counters[CLOCK]) + 1.0
+        return int(opened) if opened.is_integer() else opened
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration: the arguments that would build this policy anew."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+
+    def select(self, actions: Any) -> int:
+        """Index of the action to play, from ``actions`` (K, d)."""
+        return self._choose(actions)[0]
+
+    def update(
+        self,
+        actions: Any,
+        rewards: Any,
+        *,
+        round: int | float | Sequence[float] | Array | None = None,
+    ) -> None:
+        """Learn from an action (d,) and its reward, or a batch (n, d) and (n,).
+
+        Without ``round`` they belong to the open round, which closes: one round, however large
+        the batch. With ``round``, one or (n,), they belong to earlier rounds (or the open one),
+        count exactly as if they had come on time, and the clock stands still.
+        """
+        rows, values = self._observations(actions, rewards)
+        ages, closing = (_ON_TIME, 1.0) if round is None else (self._ages(round, len(rows)), 0.0)
+        self._make_room(len(rows))
+        done = self._calls.update(
+            self._parameters, self.action_bound, rows, values, ages, closing, *self._state
+        )
+        if not done:
+            self._refuse(rows, "actions")
+            float_array("rewards", values, ndim=1)
+
+    def advance(self, *, rounds: float = 1) -> None:
+        """Close rounds without their rewards; a fraction moves the clock by that much."""
+        positive("rounds", rounds)
+        self._calls.advance(self._parameters, float(rounds), *self._state)
+
+    def play(
+        self,
+        actions: Array,
+        means: Array,
+        best: Array,
+        noise: Array,
+        *,
+        parameters: Array,
+        regret: Array,
+        missing: Array,
+    ) -> None:
+        """Play a block of rounds in compiled code; see `driftbandits.policies.kernels`."""
+        self._make_room(len(best))
+        self._calls.play(
+            self._parameters,
+            actions,
+            means,
+            best,
+            noise,
+            parameters,
+            regret,
+            missing,
+            *self._state,
+        )
+
+    def fresh(self, replication: int = 0) -> Self:
+        """A policy of the same configuration that has seen nothing, for a replication."""
+        twin = type(self)(**self.config)
+        twin._reseed(replication)
+        return twin
+
+    def copy(self) -> Self:
+        """An independent policy with the same configuration and state."""
+        twin = type(self)(**self.config)
+        object.__setattr__(twin, "_state", copy.deepcopy(self._state))
+        return twin
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write configuration and state to ``path``, whole or not at all."""
+        header = {"policy": type(self).__name__, "config": self.config}
+        write_state(path, header, self._state._asdict())
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Take over saved arrays, after a check that they can be this policy's state."""
+        fresh = self._state._asdict()
+        if arrays.keys() != fresh.keys():
+            raise StateFileError(
+                f"the state has arrays {sorted(arrays)}, not {sorted(fresh)}"
+            )
+        for name, expected in fresh.items():
+            self._check_restored(name, arrays[name], expected)
+        object.__setattr__(self, "_state", type(self._state)(**arrays))
+
+    def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
+        grown = name in self._growing() and saved.shape[1:] == expected.shape[1:]
+        if saved.dtype != expected.dtype or not (saved.shape == expected.shape or grown):
+            raise StateFileError(
+                f"array {name} is {saved.dtype}{saved.shape}, "
+                f"not {expected.dtype}{expected.shape}"
+            )
+        if not np.isfinite(saved).all():
+            raise StateFileError(f"array {name} has entries that are not finite")
+
+    def _growing(self) -> tuple[str, ...]:
+        """Arrays of the state that may have more rows than at the start."""
+        return ()
+
+    def _choose(self, actions: Any) -> tuple[int, Array]:
+        if type(actions) is not np.ndarray or actions.dtype != np.float64 or actions.ndim != 2:
+            actions = float_array("actions", actions, ndim=2)
+        count, dim = actions.shape
+        if dim != self.dim or count == 0:
+            raise ValueError(
+                f"actions must have shape (K, {self.dim}) with K of at least 1, "
+                f"got {actions.shape}"
+            )
+        if not actions.flags.c_contiguous:
+            actions = np.ascontiguousarray(actions)
+        scores = np.empty(count)
+        chosen = self._calls.select(
+            self._parameters, self.action_bound, actions, scores, *self._state
+        )
+        if chosen < 0:
+            self._refuse(actions, "actions")
+        return chosen, scores
+
+    def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
+        """Actions as (n, d) and rewards as (n,), their values still to be checked."""
+        rows = np.ascontiguousarray(actions, dtype=np.float64)
+        if np.ndim(actions) == 1:
+            rows = rows.reshape(1, -1)
+        values = np.asarray(rewards, dtype=np.float64)
+        expected = np.shape(actions)[:-1]
+        if rows.ndim != 2 or rows.shape[1] != self.dim or len(rows) == 0:
+            raise ValueError(
+                f"actions must have shape ({self.dim},) or (n, {self.dim}) with n of at least 1, "
+                f"got {np.shape(actions)}"
+            )
+        if values.shape != expected:
+            raise ValueError(f"rewards must have shape {expected}, got {values.shape}")
+        return rows, np.ascontiguousarray(values.reshape(-1))
+
+    def _ages(self, round: Any, count: int) -> Array:
+        rounds = np.atleast_1d(np.asarray(round, dtype=np.float64))
+        if rounds.shape not in ((1,), (count,)):
+            raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
+        wrong = ~((rounds > 0) & (rounds <= self.round))
+        if wrong.any():
+            raise ValueError(
+                f"round must lie between 1 and the open round {self.round}, "
+                f"got {rounds[wrong][0]:g}"
+            )
+        return np.asarray(self._state.counters[CLOCK] - rounds)
+
+    def _refuse(self, rows: Array, name: str) -> None:
+        """Raise what is wrong with inadmissible action vectors, if anything is."""
+        float_array(name, rows, ndim=2)
+        norms = np.linalg.norm(rows, axis=1)
+        longest = int(np.argmax(norms))
+        if norms[longest] > self.action_bound * (1.0 + NORM_SLACK):
+            raise ValueError(
+                f"{name} must have norms of at most action_bound = {self.action_bound}, "
+                f"got {norms[longest]:.6g} in row {longest}"
+            )

@@ -1,0 +1,85 @@
+"""D-LinUCB: exponential forgetting, the paper's Algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from .. import tuning as rules
+from ..arrays import one_of, open_unit
+from ..estimator import RADIUS_KINDS, RadiusKind
+from .problem import Problem
+from .registry import register
+from .weighted import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
+
+
+@register("D-LinUCB", "exponential forgetting; for payoffs that drift at a known pace")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DLinUCB(WeightedPolicy):
+    """Discounted LinUCB (Russac, Vernade and Cappé, NeurIPS 2019, Algorithm 1).
+
+        V = Σ γ^{n−s} a_s a_sᵀ + λI      Ṽ = Σ γ^{2(n−s)} a_s a_sᵀ + λI      b = Σ γ^{n−s} r_s a_s
+        β = √λ S + σ √(2 log(1/δ) + d log(1 + L² Σ γ^{2(n−s)} / (λd)))
+        play argmax aᵀθ̂ + β √(aᵀ V⁻¹ Ṽ V⁻¹ a),   θ̂ = V⁻¹b
+
+    Memory does not grow with the rounds: 1/(1 − γ) of them count, more or less.
+
+    Attributes:
+        gamma: Discount γ in (0, 1), what a weight keeps in a round.
+        confidence: Which radius: "per-round" (Theorem 1), "anytime" (holds at all rounds
+            together, where Theorem 1 does not) or "determinant" (per-round, and tighter).
+
+    Examples:
+        >>> import numpy as np
+        >>> from driftbandits import DLinUCB
+        >>> policy = DLinUCB(dim=2, gamma=0.5, ridge=1.0, noise=0.1)
+        >>> actions = np.eye(2)
+        >>> policy.update(actions[policy.select(actions)], 1.0)
+        >>> late = policy.round
+        >>> policy.advance()                          # this round's reward is still to come
+        >>> policy.update(actions[1], 1.0)
+        >>> policy.update(actions[0], 1.0, round=late)  # it arrives, and counts as if on time
+        >>> policy.theta.round(3)
+        array([0.429, 0.5  ])
+    """
+
+    gamma: float
+    confidence: RadiusKind = "per-round"
+
+    @classmethod
+    def from_budget(
+        cls,
+        *,
+        dim: int,
+        horizon: int,
+        budget: float | None = None,
+        tuning: rules.Tuning = "paper",
+        **options: Any,
+    ) -> Self:
+        """The policy for a variation budget B and a horizon T.
+
+        ``tuning="paper"``, the default, is the paper's γ = 1 − (B/(dT))^{2/3}. The rate it aims at
+        is not proved (docs/mathematics.md, erratum 2). ``tuning="corrected"`` is
+        γ = 1 − max(1/T, √(B/(dT))) with λ = d, which has a proof. An unknown B is taken as 1.
+        """
+        gamma = rules.discount(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
+        if tuning == "corrected":
+            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
+        return cls(dim=dim, gamma=gamma, **options)
+
+    @classmethod
+    def tuned(cls, problem: Problem) -> Self:
+        """The paper's discount for the problem's budget and horizon."""
+        options = problem.common()
+        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+
+    def _validate(self) -> None:
+        super()._validate()
+        open_unit("gamma", self.gamma)
+        one_of("confidence", self.confidence, RADIUS_KINDS)
+
+    def _make_parameters(self) -> Parameters:
+        return self._parameters_with(gamma=self.gamma, radius=RADIUS_CODES[self.confidence])
+
+    def _initial_state(self) -> State:
+        return initial_state(dim=self.dim, discounted=True)

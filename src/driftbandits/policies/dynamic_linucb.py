@@ -1,0 +1,326 @@
+"""dLinUCB: a pool of LinUCB models, with a new one when none of them predicts well any more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from .._compile import entry_point, kernel
+from ..arrays import Array, open_unit, whole
+from ..confidence import per_round_radius
+from ..estimator import accumulate, widths
+from ..linalg import cholesky, copy, copy_matrix, fill, fill_matrix, solve
+from ..memory import CLOCK
+from .kernels import Kernels, argmax
+from .linear import Fit, LinearPolicy
+from .problem import Problem
+from .registry import register
+from .weighted import optimistic
+
+# Positions in ``counters``, after CLOCK.
+MODELS = 1  # models in the pool
+DETECTIONS = 2  # detections so far
+COUNTERS = 3
+
+# Columns of ``facts``, a row a model.
+UPDATES = 0  # observations learned from
+LIVED = 1  # rounds lived through
+BADNESS = 2  # ê
+HALF_WIDTH = 3  # c
+RADIUS = 4  # β
+STALE = 5
+FAILED = 6  # failures in the ring
+FACTS = 7
+
+# A model is dropped soon after it turns bad, so that pools stay at two or three.
+POOL = 16
+
+
+class Parameters(NamedTuple):
+    """What the kernels need to know of a configuration; all of them floats."""
+
+    ridge: float
+    noise: float
+    delta: float
+    theta_bound: float
+    action_bound: float
+    drop_margin: float  # δ₁
+    keep_margin: float  # δ̃₁
+    log_inverse_delta2: float
+    tolerance: float  # ε = √2 σ erfinv(1 − δ₁)
+    lead: float  # √(log τ)
+
+
+class State(NamedTuple):
+    """The pool, a row a model in the order of their birth, and what was detected."""
+
+    counters: Array
+    facts: Array  # (POOL, FACTS)
+    failures: Array  # (POOL, τ), rings of e
+    grams: Array  # (POOL, d, d)
+    moments: Array  # (POOL, d)
+    factors: Array  # (POOL, d, d)
+    thetas: Array  # (POOL, d)
+    unweighted: Array  # (0, 0): all weights are one
+    detections: Array  # rounds
+
+
+@kernel
+def add_model(s: State) -> None:
+    """A fresh model at the end of the pool; in a full pool it takes the place of the worst."""
+    m = int(s.counters[MODELS])
+    if m == POOL:
+        worst = 0
+        for i in range(1, m):
+            if s.facts[i, BADNESS] > s.facts[worst, BADNESS]:
+                worst = i
+        remove_model(s, worst)
+        m -= 1
+    fill(s.facts[m], 0.0)
+    s.facts[m, HALF_WIDTH] = 0.5
+    s.facts[m, STALE] = 1.0
+    fill(s.failures[m], 0.0)
+    fill_matrix(s.grams[m], 0.0)
+    fill(s.moments[m], 0.0)
+    s.counters[MODELS] = m + 1.0
+
+
+@kernel
+def remove_model(s: State, m: int) -> None:
+    """Take a model out; those born later move up."""
+    last = int(s.counters[MODELS]) - 1
+    for i in range(m, last):
+        copy(s.facts[i + 1], s.facts[i])
+        copy(s.failures[i + 1], s.failures[i])
+        copy_matrix(s.grams[i + 1], s.grams[i])
+        copy(s.moments[i + 1], s.moments[i])
+        copy_matrix(s.factors[i + 1], s.factors[i])
+        copy(s.thetas[i + 1], s.thetas[i])
+    s.counters[MODELS] = last
+
+
+@kernel
+def leader(p: Parameters, s: State) -> int:
+    """The model of the least ê − √(log τ) c, which is the one that chooses."""
+    best = 0
+    least = np.inf
+    for m in range(int(s.counters[MODELS])):
+        bound = s.facts[m, BADNESS] - p.lead * s.facts[m, HALF_WIDTH]
+        if bound < least:
+            best, least = m, bound
+    return best
+
+
+@kernel
+def prepare(p: Parameters, s: State, m: int) -> None:
+    """Bring the factor, θ̂ and β of model ``m`` up to date."""
+    if s.facts[m, STALE] == 0.0:
+        return
+    cholesky(s.grams[m], p.ridge, s.factors[m])
+    solve(s.factors[m], s.moments[m], s.thetas[m])
+    s.facts[m, RADIUS] = per_round_radius(
+        s.moments.shape[1],
+        p.ridge,
+        p.ridge,
+        p.noise,
+        p.delta,
+        p.theta_bound,
+        p.action_bound,
+        s.facts[m, UPDATES],
+    )
+    s.facts[m, STALE] = 0.0
+
+
+@kernel
+def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
+    """The choice of the leading model, by its own upper confidence bounds."""
+    m = leader(p, s)
+    prepare(p, s, m)
+    radius = s.facts[m, RADIUS]
+    optimistic(s.factors[m], s.unweighted, p.ridge, s.thetas[m], radius, columns, scratch, scores)
+    return argmax(scores)
+
+
+@kernel
+def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> bool:
+    """e = 1{|aᵀθ̂ − r| > β width(a) + ε}, with the estimate before it learns of the reward."""
+    prepare(p, s, m)
+    column = np.empty((action.size, 1))
+    width = np.empty(1)
+    predicted = 0.0
+    for i in range(action.size):
+        column[i, 0] = action[i]
+        predicted += action[i] * s.thetas[m, i]
+    widths(s.factors[m], s.unweighted, p.ridge, column, width)
+    return abs(predicted - reward) > s.facts[m, RADIUS] * width[0] + p.tolerance
+
+
+@kernel
+def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
+    """Refresh ê and c of model ``m`` with the outcome of one more round."""
+    memory = s.failures.shape[1]
+    place = int(s.facts[m, LIVED]) % memory
+    outcome = 1.0 if failure else 0.0
+    s.facts[m, FAILED] += outcome - s.failures[m, place]
+    s.failures[m, place] = outcome
+    s.facts[m, LIVED] += 1.0
+    seen = min(s.facts[m, LIVED], float(memory))
+    s.facts[m, BADNESS] = s.facts[m, FAILED] / seen
+    s.facts[m, HALF_WIDTH] = np.sqrt(p.log_inverse_delta2 / (2.0 * seen))
+
+
+@kernel
+def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
+    """Let every model that predicted the reward learn it; drop the bad, and add where none is good.
+
+    What the pool makes of a reward depends on the order of arrival, so ``age`` plays no part.
+    """
+    any_good = False
+    for m in range(int(s.counters[MODELS]) - 1, -1, -1):
+        failure = failed(p, s, m, action, reward)
+        if not failure:
+            accumulate(s.grams[m], s.unweighted, s.moments[m], action, reward, 1.0, 1.0)
+            s.facts[m, UPDATES] += 1.0
+            s.facts[m, STALE] = 1.0
+        judge(p, s, m, failure)
+        if s.facts[m, BADNESS] < s.facts[m, HALF_WIDTH] + p.keep_margin:
+            any_good = True
+        elif s.facts[m, BADNESS] >= s.facts[m, HALF_WIDTH] + p.drop_margin:
+            remove_model(s, m)
+    if not any_good:
+        add_model(s)
+        s.detections[int(s.counters[DETECTIONS])] = s.counters[CLOCK]
+        s.counters[DETECTIONS] += 1.0
+
+
+@kernel
+def advance(p: Parameters, s: State, rounds: float) -> None:
+    """Move the clock; models forget by being dropped, not by time."""
+    s.counters[CLOCK] += rounds
+
+
+DYNAMIC = Kernels(
+    name="dynamic",
+    Parameters=Parameters,
+    State=State,
+    choose=choose,
+    learn=learn,
+    advance=advance,
+)
+
+
+def _prepare_leader(parameters: tuple[float, ...], *state: Array) -> int:
+    named_parameters, named_state = Parameters(*parameters), State(*state)
+    m = leader(named_parameters, named_state)
+    prepare(named_parameters, named_state, m)
+    return m
+
+
+_prepare_leader_entry = entry_point(_prepare_leader, "dynamic")
+
+
+@register("dLinUCB", "a pool of LinUCB models with change detection; for rare large changes")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DynamicLinUCB(LinearPolicy):
+    """dLinUCB (Wu, Iyer and Wang, SIGIR 2018), as the paper ran it.
+
+    Each model of the pool counts how often the last rewards fell outside what it predicted,
+    |aᵀθ̂ − r| > β width(a) + ε: the mean ê is its badness, known to c = √(log(1/δ₂)/(2 min(n, τ))).
+    The model of the least ê − √(log τ) c chooses. A model is good while ê < c + δ̃₁ and dropped
+    once ê ≥ c + δ₁; a round after which none is good is a detection, and starts a fresh model.
+
+    ``theta``, ``radius``, ``scores`` and ``widths`` are those of the model that chooses next. A late
+    reward is judged by the pool as it is when it arrives.
+
+    Attributes:
+        memory: Rounds τ over which a model's badness is taken.
+        delta1: δ₁, margin at which a model is dropped; it also sets ε = √2 σ erfinv(1 − δ₁).
+        delta1_tilde: δ̃₁, margin up to which a model counts as good.
+        delta2: δ₂, confidence of the badness.
+
+    Examples:
+        >>> from driftbandits import DynamicLinUCB
+        >>> policy = DynamicLinUCB(dim=1, noise=0.1)
+        >>> for t in range(400):
+        ...     policy.update([1.0], 1.0 if t < 200 else -1.0)
+        >>> policy.detections
+        (218,)
+    """
+
+    kernels: ClassVar[Kernels] = DYNAMIC
+
+    memory: int = 200
+    delta1: float = 0.01
+    delta1_tilde: float = 0.002
+    delta2: float = 0.01
+
+    @classmethod
+    def tuned(cls, problem: Problem) -> Self:
+        """The constants of the paper's experiments; nothing depends on budget or horizon."""
+        return cls(**problem.common())
+
+    @property
+    def detections(self) -> tuple[int, ...]:
+        """Rounds after which a change was declared."""
+        count = int(self._state.counters[DETECTIONS])
+        return tuple(int(t) for t in self._state.detections[:count])
+
+    def _validate(self) -> None:
+        super()._validate()
+        whole("memory", self.memory, least=2)
+        for name in ("delta1", "delta1_tilde", "delta2"):
+            open_unit(name, getattr(self, name))
+        if self.delta1_tilde > self.delta1:
+            raise ValueError(
+                f"delta1_tilde must be at most delta1 = {self.delta1}, got {self.delta1_tilde}"
+            )
+
+    def _make_parameters(self) -> Parameters:
+        return Parameters(
+            ridge=self.ridge,
+            noise=self.noise,
+            delta=self.delta,
+            theta_bound=self.theta_bound,
+            action_bound=self.action_bound,
+            drop_margin=self.delta1,
+            keep_margin=self.delta1_tilde,
+            log_inverse_delta2=float(np.log(1.0 / self.delta2)),
+            tolerance=self.noise * NormalDist().inv_cdf(1.0 - self.delta1 / 2.0),
+            lead=float(np.sqrt(np.log(self.memory))),
+        )
+
+    def _initial_state(self) -> State:
+        d = self.dim
+        state = State(
+            counters=np.zeros(COUNTERS),
+            facts=np.zeros((POOL, FACTS)),
+            failures=np.zeros((POOL, self.memory)),
+            grams=np.zeros((POOL, d, d)),
+            moments=np.zeros((POOL, d)),
+            factors=np.zeros((POOL, d, d)),
+            thetas=np.zeros((POOL, d)),
+            unweighted=np.zeros((0, 0)),
+            detections=np.zeros(0),
+        )
+        state.counters[MODELS] = 1.0
+        state.facts[0, HALF_WIDTH] = 0.5
+        state.facts[0, STALE] = 1.0
+        return state
+
+    def _fit(self) -> Fit:
+        m = _prepare_leader_entry(self._parameters, *self._state)
+        state = self._state
+        return Fit(state.factors[m], state.unweighted, state.thetas[m], float(state.facts[m, RADIUS]))
+
+    def _growing(self) -> tuple[str, ...]:
+        return ("detections",)
+
+    def _make_room(self, more: int) -> None:
+        count = int(self._state.counters[DETECTIONS])
+        if count + more > len(self._state.detections):
+            grown = np.zeros(2 * (count + more))
+            grown[:count] = self._state.detections[:count]
+            object.__setattr__(self, "_state", self._state._replace(detections=grown))

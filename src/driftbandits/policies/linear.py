@@ -1,0 +1,74 @@
+"""Policies that keep an estimate of the hidden parameter and a confidence ellipsoid around it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Array, float_array, non_negative, open_unit, positive
+from ..estimator import widths_entry
+from .base import Policy
+
+
+class Fit(NamedTuple):
+    """The estimate in force, as views of the state."""
+
+    factor: Array  # (d, d), lower Cholesky factor of V
+    gram_squared: Array  # (d, d), Ṽ without its ridge; empty where Ṽ = V
+    theta: Array  # (d,), θ̂
+    radius: float  # β
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinearPolicy(Policy):
+    """A policy with an estimate θ̂, widths and a radius.
+
+    Attributes:
+        ridge: Penalty λ.
+        noise: Sub-Gaussian noise level σ of the rewards.
+        delta: Probability δ that the confidence set may miss.
+        theta_bound: Bound S on the norm of the hidden parameter.
+    """
+
+    ridge: float = 0.1
+    noise: float = 1.0
+    delta: float = 0.01
+    theta_bound: float = 1.0
+
+    @abstractmethod
+    def _fit(self) -> Fit:
+        """The estimate that the next decision rests on, up to date."""
+
+    @property
+    def theta(self) -> Array:
+        """The estimate θ̂, shape (d,)."""
+        return np.array(self._fit().theta)
+
+    @property
+    def radius(self) -> float:
+        """The radius β of the confidence ellipsoid."""
+        return self._fit().radius
+
+    def scores(self, actions: Any) -> Array:
+        """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
+        return self._choose(actions)[1]
+
+    def widths(self, actions: Any) -> Array:
+        """√(aᵀ V⁻¹ Ṽ V⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
+        rows = float_array("actions", actions, ndim=2)
+        if rows.shape[1] != self.dim:
+            raise ValueError(f"actions must have shape (K, {self.dim}), got {rows.shape}")
+        fit = self._fit()
+        out = np.empty(len(rows))
+        columns = np.array(rows.T, order="C")
+        widths_entry(fit.factor, fit.gram_squared, float(self.ridge), columns, out)
+        return out
+
+    def _validate(self) -> None:
+        positive("ridge", self.ridge)
+        non_negative("noise", self.noise)
+        open_unit("delta", self.delta)
+        non_negative("theta_bound", self.theta_bound)

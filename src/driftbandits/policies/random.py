@@ -1,0 +1,86 @@
+"""Random: the floor under every comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .._compile import kernel
+from ..arrays import Array, whole
+from ..linalg import fill
+from ..memory import CLOCK
+from ..randomness import stream_state, uniform
+from .base import Policy
+from .kernels import Kernels
+from .problem import Problem
+from .registry import register
+
+
+class Parameters(NamedTuple):
+    """Nothing to know; a tuple must have a field."""
+
+    unused: float
+
+
+class State(NamedTuple):
+    """A clock and a source of randomness."""
+
+    counters: Array
+    random: npt.NDArray[np.uint64]
+
+
+@kernel
+def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
+    """Any column, with the same probability."""
+    fill(scores, 0.0)
+    return int(uniform(s.random) * columns.shape[1])
+
+
+@kernel
+def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
+    """Learn nothing."""
+
+
+@kernel
+def advance(p: Parameters, s: State, rounds: float) -> None:
+    """Move the clock."""
+    s.counters[CLOCK] += rounds
+
+
+@register("Random", "any action, with the same probability; the floor")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Random(Policy):
+    """Plays any action with the same probability.
+
+    Attributes:
+        seed: Names the stream of choices.
+
+    Examples:
+        >>> from driftbandits import Random
+        >>> Random(dim=2).select([[1.0, 0.0], [0.0, 1.0]]) in (0, 1)
+        True
+    """
+
+    kernels: ClassVar[Kernels] = Kernels("random", Parameters, State, choose, learn, advance)
+
+    seed: int = 0
+
+    @classmethod
+    def tuned(cls, problem: Problem) -> Self:
+        """Nothing to tune."""
+        return cls(dim=problem.dim, action_bound=problem.action_bound)
+
+    def _validate(self) -> None:
+        whole("seed", self.seed, least=0)
+
+    def _make_parameters(self) -> Parameters:
+        return Parameters(0.0)
+
+    def _initial_state(self) -> State:
+        return State(counters=np.zeros(1), random=stream_state(self.seed, "policy", "Random"))
+
+    def _reseed(self, replication: int) -> None:
+        self._state.random[:] = stream_state(self.seed, "policy", "Random", replication)

@@ -1,0 +1,89 @@
+"""SW-LinUCB: a sliding window, the last l rounds and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from .. import tuning as rules
+from ..arrays import one_of, whole
+from .problem import Problem
+from .registry import register
+from .weighted import PUBLISHED_WINDOW, UNION, Parameters, State, WeightedPolicy, initial_state
+
+
+@register("SW-LinUCB", "a sliding window; for payoffs that change at a known pace")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SWLinUCB(WeightedPolicy):
+    """Sliding-window LinUCB (Cheung, Simchi-Levi and Zhu, AISTATS 2019).
+
+        V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over the last l rounds,      Ṽ = V
+
+    Attributes:
+        window: Length l of the window, in rounds.
+        confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as the authors state it and
+            as the paper ran it; its proof has a gap. "union" is the one that the paper's appendix
+            proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² min(n, l)/(λd))), for ``horizon`` T.
+        horizon: Number of rounds T that the union bound covers; needed for "union" alone.
+
+    Examples:
+        >>> from driftbandits import SWLinUCB
+        >>> policy = SWLinUCB(dim=1, window=2, ridge=1.0)
+        >>> for reward in (5.0, 1.0, 1.0):
+        ...     policy.update([1.0], reward)
+        >>> policy.theta.round(3)
+        array([0.667])
+    """
+
+    window: int
+    confidence: Literal["published", "union"] = "published"
+    horizon: int | None = None
+
+    @classmethod
+    def from_budget(
+        cls,
+        *,
+        dim: int,
+        horizon: int,
+        budget: float | None = None,
+        tuning: rules.Tuning = "paper",
+        **options: Any,
+    ) -> Self:
+        """The policy for a variation budget B and a horizon T.
+
+        ``tuning="paper"``, the default, is the published l = (dT/B)^{2/3}, whose rate is not proved
+        (docs/mathematics.md, erratum 2). ``tuning="corrected"`` is l = d^{1/4} √(T/(1 + B)), with
+        λ = d. An unknown B is taken as 1.
+        """
+        window = rules.window(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
+        if tuning == "corrected":
+            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
+        return cls(dim=dim, window=window, horizon=horizon, **options)
+
+    @classmethod
+    def tuned(cls, problem: Problem) -> Self:
+        """The published window for the problem's budget and horizon, and the published radius."""
+        options = problem.common()
+        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+
+    def _validate(self) -> None:
+        super()._validate()
+        whole("window", self.window, least=1)
+        one_of("confidence", self.confidence, ("published", "union"))
+        if self.horizon is not None:
+            whole("horizon", self.horizon, least=1)
+        elif self.confidence == "union":
+            raise ValueError('horizon must be given for confidence "union", got None')
+
+    def _make_parameters(self) -> Parameters:
+        return self._parameters_with(
+            window=self.window,
+            radius=PUBLISHED_WINDOW if self.confidence == "published" else UNION,
+            horizon=self.horizon or 1,
+        )
+
+    def _initial_state(self) -> State:
+        return initial_state(dim=self.dim, window=self.window)
+
+    def _growing(self) -> tuple[str, ...]:
+        return ("history",)

@@ -1,0 +1,166 @@
+"""The simulator: policies × environment × replications.
+
+All policies of a replication meet the same actions and noise. Replications run in threads, which
+compiled code leaves free to run side by side; every number depends on the seed and the
+replication alone, so any number of workers gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..arrays import Array, whole
+from ..environments import Block, Environment
+from ..policies import Policy
+
+
+@runtime_checkable
+class Player(Protocol):
+    """Anything that can be simulated: a policy of this package, or an object of one's own."""
+
+    def select(self, actions: Array) -> int:
+        """Index of the action to play, from ``actions`` (K, d)."""
+
+    def update(self, action: Array, reward: float) -> None:
+        """Learn the reward of the action (d,) that was played."""
+
+
+# A policy to start from afresh in each replication, or a function of the replication.
+Contestant = Policy | Callable[[int], Player]
+
+
+class Plan(NamedTuple):
+    """What to play and what to write down."""
+
+    environment: Environment
+    policies: Mapping[str, Contestant]
+    seed: int
+    regret_rounds: tuple[int, ...]
+    estimate_rounds: tuple[int, ...] = ()
+    coverage: bool = False
+
+
+class Record(NamedTuple):
+    """What was written down of one replication: P policies, C and E rounds."""
+
+    regret: Array  # (P, C), cumulative
+    estimates: Array  # (P, E, d), NaN for a policy without one
+    detections: Array  # (n, 2), [policy, round]
+    missed: Array  # (P, C), confidence sets that missed up to a round; empty where not asked for
+    missing: Array  # (P, C), 1 where the set misses at that very round
+
+
+def even_rounds(horizon: int, count: int) -> tuple[int, ...]:
+    """About ``count`` rounds, evenly spread, the last of them the horizon."""
+    whole("count", count, least=1)
+    return tuple(int(t) for t in np.unique(np.linspace(0, horizon, count + 1).round()[1:]))
+
+
+def run(
+    plan: Plan, replications: Sequence[int], *, workers: int
+) -> Iterator[tuple[int, Record]]:
+    """Play the replications, and give each as soon as it is finished, in no particular order."""
+    whole("workers", workers, least=1)
+    pool = ThreadPoolExecutor(max_workers=workers)
+    queue = iter(replications)
+    running: dict[Future[Record], int] = {}
+    try:
+        # A queue of little more than the workers, so that an interruption has little to wait for.
+        for replication in queue:
+            running[pool.submit(play_replication, plan, replication)] = replication
+            if len(running) > workers:
+                yield from _finished(running)
+        while running:
+            yield from _finished(running)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _finished(running: dict[Future[Record], int]) -> Iterator[tuple[int, Record]]:
+    for future in wait(running, return_when=FIRST_COMPLETED).done:
+        yield running.pop(future), future.result()
+
+
+def play_replication(plan: Plan, replication: int) -> Record:
+    """Play one replication of every policy."""
+    players = {name: _fresh(entry, replication) for name, entry in plan.policies.items()}
+    shape = (len(players), len(plan.regret_rounds))
+    record = Record(
+        regret=np.zeros(shape),
+        estimates=np.full((len(players), len(plan.estimate_rounds), plan.environment.dim), np.nan),
+        detections=np.zeros((0, 2)),
+        missed=np.zeros(shape if plan.coverage else (0, 0)),
+        missing=np.zeros(shape if plan.coverage else (0, 0)),
+    )
+    totals, misses = np.zeros(len(players)), np.zeros(len(players))
+    stops = {*plan.regret_rounds, *plan.estimate_rounds}
+    blocks = plan.environment.blocks(seed=plan.seed, replication=replication, stops=stops)
+    for block in blocks:
+        for index, player in enumerate(players.values()):
+            missing = np.zeros(block.rounds if plan.coverage else 0)
+            totals[index] += _play(player, block, missing).sum()
+            misses[index] += missing.sum()
+            _write_down(plan, record, block, index, player, totals, misses, missing)
+    return record._replace(detections=_detections(players))
+
+
+def _fresh(entry: Contestant, replication: int) -> Player:
+    return entry.fresh(replication) if isinstance(entry, Policy) else entry(replication)
+
+
+def _play(player: Player, block: Block, missing: Array) -> Array:
+    """Play a block; the regret of its rounds, shape (n,)."""
+    regret = np.empty(block.rounds)
+    if isinstance(player, Policy):
+        player.play(
+            block.actions,
+            block.means,
+            block.best,
+            block.noise,
+            parameters=block.parameters,
+            regret=regret,
+            missing=missing,
+        )
+        return regret
+    for t in range(block.rounds):
+        actions = block.actions[min(t, len(block.actions) - 1)].T
+        k = int(player.select(actions))
+        reward = block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)]
+        regret[t] = block.best[t] - block.means[t, k]
+        player.update(actions[k], float(reward))
+    return regret
+
+
+def _write_down(
+    plan: Plan,
+    record: Record,
+    block: Block,
+    index: int,
+    player: Player,
+    totals: Array,
+    misses: Array,
+    missing: Array,
+) -> None:
+    """Fill the columns of the record that belong to the last round of the block."""
+    last = block.first + block.rounds - 1
+    if last in plan.regret_rounds:
+        column = plan.regret_rounds.index(last)
+        record.regret[index, column] = totals[index]
+        if plan.coverage:
+            record.missed[index, column] = misses[index]
+            record.missing[index, column] = missing[-1]
+    if last in plan.estimate_rounds and hasattr(player, "theta"):
+        record.estimates[index, plan.estimate_rounds.index(last)] = player.theta
+
+
+def _detections(players: Mapping[str, Player]) -> Array:
+    rows: list[Any] = [
+        (index, round)
+        for index, player in enumerate(players.values())
+        for round in getattr(player, "detections", ())
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1, 2)

@@ -1,0 +1,76 @@
+"""Discount, window and restart length from the variation budget B, the dimension d and horizon T.
+
+The published rules aim at a regret of d^{2/3} B^{1/3} T^{2/3}, whose proof fails
+(docs/mathematics.md, erratum 2). The corrected ones aim at the rate that is proved,
+d^{7/8} B^{1/4} T^{3/4} (Wang, Zhao and Zhou, AISTATS 2023). Where B is not known, leave it out:
+the rules then use B = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from .arrays import one_of, positive, whole
+
+Tuning = Literal["paper", "corrected"]
+TUNINGS: tuple[Tuning, ...] = ("paper", "corrected")
+
+
+def discount(
+    *, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper"
+) -> float:
+    """γ = 1 − (B/(dT))^{2/3} as published, γ = 1 − max(1/T, √(B/(dT))) corrected.
+
+    Examples:
+        >>> round(discount(dim=2, horizon=6000, budget=1.5708), 6)
+        0.997422
+    """
+    ratio = _ratio(dim, horizon, budget, tuning)
+    forgotten = ratio ** (2 / 3) if tuning == "paper" else max(1 / horizon, math.sqrt(ratio))
+    if forgotten >= 1:
+        raise ValueError(
+            f"budget must be below dim * horizon = {dim * horizon} for a discount to exist, "
+            f"got {budget}"
+        )
+    return 1 - forgotten
+
+
+def window(
+    *, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper"
+) -> int:
+    """l = (dT/B)^{2/3} as published, d^{1/4} √(T/(1 + B)) corrected, to the nearest integer.
+
+    Examples:
+        >>> window(dim=2, horizon=6000, budget=1.5708)
+        388
+    """
+    ratio = _ratio(dim, horizon, budget, tuning)
+    length = ratio ** (-2 / 3) if tuning == "paper" else _corrected_length(dim, horizon, budget)
+    return max(1, round(length))
+
+
+def restart_length(
+    *, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper"
+) -> int:
+    """H = (dT/B)^{2/3} as published, d^{1/4} √(T/(1 + B)) corrected: the same as the window's."""
+    return window(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
+
+
+def corrected_ridge(*, dim: int) -> float:
+    """λ = d, which the corrected discount goes with."""
+    whole("dim", dim, least=1)
+    return float(dim)
+
+
+def _corrected_length(dim: int, horizon: int, budget: float | None) -> float:
+    return dim**0.25 * math.sqrt(horizon / (1 + (1.0 if budget is None else budget)))
+
+
+def _ratio(dim: int, horizon: int, budget: float | None, tuning: str) -> float:
+    whole("dim", dim, least=1)
+    whole("horizon", horizon, least=1)
+    one_of("tuning", tuning, TUNINGS)
+    if budget is not None:
+        positive("budget", budget)
+    return (1.0 if budget is None else budget) / (dim * horizon)
