@@ -162,7 +162,11 @@ class Policy(ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write configuration and state to ``path``, whole or not at all."""
         header = {"policy": type(self).__name__, "config": self.config}
-        write_state(path, header, self._state._asdict())
+        write_state(path, header, self.state())
+
+    def state(self) -> dict[str, Array]:
+        """The state, by the names of its arrays; copies, to look at or to `restore`."""
+        return {name: array.copy() for name, array in self._state._asdict().items()}
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Take over saved arrays, after a check that they can be this policy's state."""

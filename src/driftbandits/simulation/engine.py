@@ -42,6 +42,7 @@ class Plan(NamedTuple):
     regret_rounds: tuple[int, ...]
     estimate_rounds: tuple[int, ...] = ()
     coverage: bool = False
+    final_states: bool = False
 
 
 class Record(NamedTuple):
@@ -52,6 +53,18 @@ class Record(NamedTuple):
     detections: Array  # (n, 2), [policy, round]
     missed: Array  # (P, C), confidence sets that missed up to a round; empty where not asked for
     missing: Array  # (P, C), 1 where the set misses at that very round
+    states: dict[str, Array]  # final states, by "policy number/array"; empty where not asked for
+
+    def arrays(self) -> dict[str, Array]:
+        """The record as named arrays, for a file."""
+        named = self._asdict()
+        return {**named.pop("states"), **named}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array]) -> Record:
+        """The record that `arrays` gave."""
+        plain = {name: arrays.pop(name) for name in cls._fields if name != "states"}
+        return cls(**plain, states=arrays)
 
 
 def even_rounds(horizon: int, count: int) -> tuple[int, ...]:
@@ -95,6 +108,7 @@ def play_replication(plan: Plan, replication: int) -> Record:
         detections=np.zeros((0, 2)),
         missed=np.zeros(shape if plan.coverage else (0, 0)),
         missing=np.zeros(shape if plan.coverage else (0, 0)),
+        states={},
     )
     totals, misses = np.zeros(len(players)), np.zeros(len(players))
     stops = {*plan.regret_rounds, *plan.estimate_rounds}
@@ -105,7 +119,9 @@ def play_replication(plan: Plan, replication: int) -> Record:
             totals[index] += _play(player, block, missing).sum()
             misses[index] += missing.sum()
             _write_down(plan, record, block, index, player, totals, misses, missing)
-    return record._replace(detections=_detections(players))
+    return record._replace(
+        detections=_detections(players), states=_states(players) if plan.final_states else {}
+    )
 
 
 def _fresh(entry: Contestant, replication: int) -> Player:
@@ -164,3 +180,12 @@ def _detections(players: Mapping[str, Player]) -> Array:
         for round in getattr(player, "detections", ())
     ]
     return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+
+def _states(players: Mapping[str, Player]) -> dict[str, Array]:
+    return {
+        f"{index}/{name}": array
+        for index, player in enumerate(players.values())
+        if isinstance(player, Policy)
+        for name, array in player.state().items()
+    }

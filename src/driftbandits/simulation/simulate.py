@@ -1,0 +1,218 @@
+"""The one function that runs everything: simulate, keep what is finished, return a result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, whole
+from ..environments import Environment
+from ..randomness import stream
+from .engine import Contestant, Plan, Record, even_rounds, play_replication, run
+from .fingerprint import describe, fingerprint, versions
+from .parts import Parts
+from .results import Result
+
+# Told the number of finished replications and of all; a first call tells what was found on disk.
+Progress = Callable[[int, int], None]
+
+
+def simulate(
+    environment: Environment,
+    policies: Mapping[str, Contestant],
+    *,
+    replications: int = 100,
+    seed: int = 0,
+    workers: int | None = None,
+    regret_rounds: tuple[int, ...] | None = None,
+    estimate_rounds: tuple[int, ...] = (),
+    coverage: bool = False,
+    final_states: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+    about: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Play every policy in every replication of the environment.
+
+    A policy is one of this package, started afresh in each replication, or a function of the
+    replication that returns any object with ``select(actions)`` and ``update(action, reward)``.
+
+    With ``folder``, the result is saved there, finished replications are kept in it meanwhile, and
+    the same call goes on after an interruption, or only loads what is complete.
+
+    Args:
+        environment: What to play in.
+        policies: What plays, by label.
+        replications: Number N of independent repetitions.
+        seed: Names all streams of random numbers.
+        workers: Threads; as many as there are processors unless given. Changes no number.
+        regret_rounds: Rounds after which to write down the regret; about 200 unless given.
+        estimate_rounds: Rounds after which to write down the estimates.
+        coverage: Whether to check the confidence sets, round by round.
+        final_states: Whether to keep the final state of every policy.
+        folder: Where the result goes.
+        about: Further facts to keep with the configuration.
+        progress: Called with the numbers of finished and of all replications.
+
+    Examples:
+        >>> from driftbandits import DLinUCB, Random
+        >>> from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
+        >>> from driftbandits.simulation import simulate
+        >>> environment = Environment(
+        ...     path=Rotation(angle=3.0, rounds=500),
+        ...     actions=ClippedCube(dim=2, count=10),
+        ...     noise=Gaussian(0.1),
+        ...     horizon=500,
+        ... )
+        >>> policies = {"D-LinUCB": DLinUCB(dim=2, gamma=0.95, noise=0.1), "Random": Random(dim=2)}
+        >>> result = simulate(environment, policies, replications=5)
+        >>> bool(result.final("D-LinUCB").mean() < result.final("Random").mean())
+        True
+    """
+    whole("replications", replications, least=1)
+    if not policies:
+        raise ValueError("policies must not be empty")
+    if regret_rounds is None:
+        regret_rounds = even_rounds(environment.horizon, 200)
+    plan = Plan(
+        environment=environment,
+        policies=policies,
+        seed=seed,
+        regret_rounds=_checked_rounds("regret_rounds", regret_rounds, environment.horizon),
+        estimate_rounds=_checked_rounds("estimate_rounds", estimate_rounds, environment.horizon),
+        coverage=coverage,
+        final_states=final_states,
+    )
+    config = _configuration(plan, replications, about or {})
+    if folder is None:
+        records = dict(_with_progress(plan, replications, {}, workers, None, progress))
+        return _assemble(plan, config, records)
+    return _resume(plan, config, replications, workers, Path(folder), progress)
+
+
+def warm_up(environment: Environment, policies: Mapping[str, Contestant]) -> None:
+    """Compile, or load from the cache, all that a simulation needs: play two rounds."""
+    short = Environment(
+        path=environment.path, actions=environment.actions, noise=environment.noise, horizon=2
+    )
+    play_replication(Plan(short, policies, 0, (2,), (2,)), 0)
+
+
+def _checked_rounds(name: str, rounds: tuple[int, ...], horizon: int) -> tuple[int, ...]:
+    ordered = tuple(sorted({int(t) for t in rounds}))
+    if ordered and (ordered[0] < 1 or ordered[-1] > horizon):
+        raise ValueError(f"{name} must lie between 1 and the horizon {horizon}, got {rounds}")
+    # The final regret is what every summary is about.
+    return tuple(sorted({*ordered, horizon})) if name == "regret_rounds" else ordered
+
+
+def _configuration(plan: Plan, replications: int, about: Mapping[str, Any]) -> dict[str, Any]:
+    environment = plan.environment
+    return {
+        **describe(about),
+        "environment": describe(environment),
+        "change_points": list(environment.change_points),
+        "budget": environment.budget(seed=plan.seed),
+        "policies": describe(plan.policies),
+        "horizon": environment.horizon,
+        "replications": replications,
+        "seed": plan.seed,
+        "regret_rounds": list(plan.regret_rounds),
+        "estimate_rounds": list(plan.estimate_rounds),
+        "coverage": plan.coverage,
+        "final_states": plan.final_states,
+        "versions": versions(),
+    }
+
+
+def _resume(
+    plan: Plan,
+    config: dict[str, Any],
+    replications: int,
+    workers: int | None,
+    folder: Path,
+    progress: Progress | None,
+) -> Result:
+    """Load what is complete, or play what is missing."""
+    if (folder / "regret.parquet").exists():
+        saved = Result.load(folder)
+        if saved.config == config:
+            if progress is not None:
+                progress(replications, replications)
+            return saved
+    # More replications of the same run can build on those that are there.
+    same = {key: value for key, value in config.items() if key != "replications"}
+    parts = Parts(folder / "parts", fingerprint(same))
+    done = {index: record for index, record in parts.finished() if index < replications}
+    records = dict(_with_progress(plan, replications, done, workers, parts, progress))
+    result = _assemble(plan, config, records)
+    result.save(folder)
+    parts.discard()
+    return result
+
+
+def _with_progress(
+    plan: Plan,
+    replications: int,
+    done: dict[int, Record],
+    workers: int | None,
+    parts: Parts | None,
+    progress: Progress | None,
+) -> dict[int, Record]:
+    records = dict(done)
+    missing = [index for index in range(replications) if index not in done]
+    if progress is not None:
+        progress(len(records), replications)
+    for index, record in run(plan, missing, workers=workers or os.cpu_count() or 1):
+        records[index] = record
+        if parts is not None:
+            parts.add(index, record)
+        if progress is not None:
+            progress(len(records), replications)
+    return records
+
+
+def _assemble(plan: Plan, config: dict[str, Any], records: dict[int, Record]) -> Result:
+    ordered = [records[index] for index in sorted(records)]
+    detections = [
+        np.insert(record.detections, 1, index, axis=1) for index, record in enumerate(ordered)
+    ]
+    names = tuple(plan.policies)
+    rows = np.concatenate(detections)
+    return Result(
+        config=config,
+        policies=names,
+        regret_rounds=np.array(plan.regret_rounds),
+        regret=_stack(ordered, "regret"),
+        estimate_rounds=np.array(plan.estimate_rounds),
+        estimates=_stack(ordered, "estimates"),
+        path=_true_path(plan),
+        detections=rows[np.lexsort(rows.T[::-1])],
+        missed=_stack(ordered, "missed"),
+        missing=_stack(ordered, "missing"),
+        states={
+            f"{names[int(key.split('/')[0])]}/{index}/{key.split('/')[1]}": array
+            for index, record in enumerate(ordered)
+            for key, array in record.states.items()
+        },
+    )
+
+
+def _stack(records: list[Record], name: str) -> Array:
+    """Arrays of the replications, (P, …) each, as (P, N, …)."""
+    return np.stack([getattr(record, name) for record in records], axis=1)
+
+
+def _true_path(plan: Plan) -> Array:
+    """The true parameter at the rounds of the estimates, in the first replication."""
+    environment = plan.environment
+    draw = environment.path.start(stream(plan.seed, "parameters", 0))
+    rows, position = [np.zeros((0, environment.dim))], 0
+    for t in plan.estimate_rounds:
+        rows.append(draw(t - position)[-1:])
+        position = t
+    return np.concatenate(rows)
