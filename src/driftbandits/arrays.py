@@ -41,14 +41,19 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
-def float_array(name: str, value: Any, *, ndim: int) -> Array:
-    """``value`` as a contiguous float64 array of ``ndim`` dimensions, all entries finite."""
+def numbers(name: str, value: Any) -> Array:
+    """``value`` as a contiguous float64 array, of whatever shape and finite or not."""
     try:
-        array = np.ascontiguousarray(value, dtype=np.float64)
+        return np.asarray(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None
-    if np.ndim(value) != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {np.shape(value)}")
+
+
+def float_array(name: str, value: Any, *, ndim: int) -> Array:
+    """``value`` as a contiguous float64 array of ``ndim`` dimensions, all entries finite."""
+    array = numbers(name, value)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}")
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[where]} at {where}")

@@ -234,10 +234,12 @@ class WeightedLeastSquares:
 
     def design(self, *, ridge: float) -> Array:
         """V, shape (d, d)."""
+        positive("ridge", ridge)
         return _symmetric(self._gram) + ridge * np.eye(self.dim)
 
     def squared_design(self, *, mu: float) -> Array:
         """Ṽ, shape (d, d)."""
+        positive("mu", mu)
         return _symmetric(self._gram_squared) + mu * np.eye(self.dim)
 
     def _add(self, sign: float, actions: Any, rewards: Any, weights: Any, noise: Any) -> None:

@@ -170,13 +170,14 @@ def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
     fill(moment, 0.0)
 
 
-def make_room(counters: Array, history: Array, *, more: int) -> Array:
-    """``history`` with room for ``more`` further rows, in order from its first row."""
+def make_room(counters: Array, history: Array, *, more: int) -> tuple[Array, Array]:
+    """``counters`` and ``history`` with room for ``more`` rows, as new arrays if it grew."""
     stored = int(counters[STORED])
     if stored + more <= len(history):
-        return history
+        return counters, history
     grown = np.zeros((max(2 * len(history), stored + more), history.shape[1]))
     order = (int(counters[FIRST]) + np.arange(stored)) % max(len(history), 1)
     grown[:stored] = history[order]
-    counters[FIRST] = 0.0
-    return grown
+    moved = counters.copy()
+    moved[FIRST] = 0.0
+    return moved, grown

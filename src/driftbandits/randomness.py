@@ -40,9 +40,9 @@ def _entropy(seed: int, *names: str | int) -> int:
 @kernel
 def uniform(state: npt.NDArray[np.uint64]) -> float:
     """A draw from [0, 1) by SplitMix64 (Steele, Lea and Flood, 2014), which moves ``state`` on."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    # Arrays of one element, since numpy's scalars warn where the arithmetic is meant to wrap.
+    state += np.uint64(0x9E3779B97F4A7C15)
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
-    return float(z >> np.uint64(11)) * 2.0**-53
+    return float(z[0] >> np.uint64(11)) * 2.0**-53

@@ -3,7 +3,7 @@
 The published rules aim at a regret of d^{2/3} B^{1/3} T^{2/3}, whose proof fails
 (docs/mathematics.md, erratum 2). The corrected ones aim at the rate that is proved,
 d^{7/8} B^{1/4} T^{3/4} (Wang, Zhao and Zhou, AISTATS 2023). Where B is not known, leave it out:
-the rules then use B = 1.
+the rules then use B = 1. For B = 0 they remember the whole horizon.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from .arrays import one_of, positive, whole
+from .arrays import non_negative, one_of, whole
 
 Tuning = Literal["paper", "corrected"]
 TUNINGS: tuple[Tuning, ...] = ("paper", "corrected")
@@ -27,7 +27,10 @@ def discount(
         0.997422
     """
     ratio = _ratio(dim, horizon, budget, tuning)
-    forgotten = ratio ** (2 / 3) if tuning == "paper" else max(1 / horizon, math.sqrt(ratio))
+    if tuning == "corrected" or budget == 0:
+        forgotten = max(1 / horizon, math.sqrt(ratio))
+    else:
+        forgotten = ratio ** (2 / 3)
     if forgotten >= 1:
         raise ValueError(
             f"budget must be below dim * horizon = {dim * horizon} for a discount to exist, "
@@ -46,6 +49,8 @@ def window(
         388
     """
     ratio = _ratio(dim, horizon, budget, tuning)
+    if budget == 0:
+        return horizon
     length = ratio ** (-2 / 3) if tuning == "paper" else _corrected_length(dim, horizon, budget)
     return max(1, round(length))
 
@@ -72,5 +77,5 @@ def _ratio(dim: int, horizon: int, budget: float | None, tuning: str) -> float:
     whole("horizon", horizon, least=1)
     one_of("tuning", tuning, TUNINGS)
     if budget is not None:
-        positive("budget", budget)
+        non_negative("budget", budget)
     return (1.0 if budget is None else budget) / (dim * horizon)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Array, float_array, positive, whole
+from ..arrays import Array, float_array, numbers, positive, whole
 from ..memory import CLOCK
 from ..storage import StateFileError, read_state, write_state
 from .kernels import NORM_SLACK, EntryPoints, Kernels, entry_points
@@ -76,6 +76,10 @@ class Policy(ABC):
     def _make_room(self, more: int) -> None:
         """Grow what has to grow before ``more`` further observations."""
 
+    def _held(self, rounds: int) -> int:
+        """How many observations of ``rounds`` rounds, one each, have to be held at once."""
+        return rounds
+
     def _reseed(self, replication: int) -> None:
         """Give a policy that draws at random a stream of its own in each replication."""
 
@@ -109,11 +113,13 @@ class Policy(ABC):
         """
         rows, values = self._observations(actions, rewards)
         ages, closing = (_ON_TIME, 1.0) if round is None else (self._ages(round, len(rows)), 0.0)
+        before = self._state
         self._make_room(len(rows))
         done = self._calls.update(
             self._parameters, self.action_bound, rows, values, ages, closing, *self._state
         )
         if not done:
+            object.__setattr__(self, "_state", before)
             self._refuse(rows, "actions")
             float_array("rewards", values, ndim=1)
 
@@ -134,7 +140,7 @@ class Policy(ABC):
         missing: Array,
     ) -> None:
         """Play a block of rounds in compiled code; see `driftbandits.policies.kernels`."""
-        self._make_room(len(best))
+        self._make_room(self._held(len(best)))
         self._calls.play(
             self._parameters,
             actions,
@@ -177,10 +183,22 @@ class Policy(ABC):
             )
         for name, expected in fresh.items():
             self._check_restored(name, arrays[name], expected)
-        object.__setattr__(self, "_state", type(self._state)(**arrays))
+        state = type(self._state)(**arrays)
+        for position, (least, most) in self._counter_ranges(state).items():
+            value = state.counters[position]
+            if not (least <= value <= most and value.is_integer()):
+                raise StateFileError(
+                    f"array counters has {value} at {position}, "
+                    f"not an integer from {least} to {most}"
+                )
+        object.__setattr__(self, "_state", state)
 
     def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
-        grown = name in self._growing() and saved.shape[1:] == expected.shape[1:]
+        grown = (
+            name in self._growing()
+            and saved.shape[1:] == expected.shape[1:]
+            and len(saved) >= len(expected)
+        )
         if saved.dtype != expected.dtype or not (saved.shape == expected.shape or grown):
             raise StateFileError(
                 f"array {name} is {saved.dtype}{saved.shape}, "
@@ -192,6 +210,10 @@ class Policy(ABC):
     def _growing(self) -> tuple[str, ...]:
         """Arrays of the state that may have more rows than at the start."""
         return ()
+
+    def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:  # noqa: ARG002
+        """Ranges of the counters that compiled code takes for positions, and does not check."""
+        return {}
 
     def _choose(self, actions: Any) -> tuple[int, Array]:
         if type(actions) is not np.ndarray or actions.dtype != np.float64 or actions.ndim != 2:
@@ -214,25 +236,24 @@ class Policy(ABC):
 
     def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
         """Actions as (n, d) and rewards as (n,), their values still to be checked."""
-        rows = np.ascontiguousarray(actions, dtype=np.float64)
-        if np.ndim(actions) == 1:
+        rows, values = numbers("actions", actions), numbers("rewards", rewards)
+        shape = rows.shape
+        if rows.ndim == 1:
             rows = rows.reshape(1, -1)
-        values = np.asarray(rewards, dtype=np.float64)
-        expected = np.shape(actions)[:-1]
         if rows.ndim != 2 or rows.shape[1] != self.dim or len(rows) == 0:
             raise ValueError(
                 f"actions must have shape ({self.dim},) or (n, {self.dim}) with n of at least 1, "
-                f"got {np.shape(actions)}"
+                f"got {shape}"
             )
-        if values.shape != expected:
-            raise ValueError(f"rewards must have shape {expected}, got {values.shape}")
-        return rows, np.ascontiguousarray(values.reshape(-1))
+        if values.shape != shape[:-1]:
+            raise ValueError(f"rewards must have shape {shape[:-1]}, got {values.shape}")
+        return rows, values.reshape(-1)
 
     def _ages(self, round: Any, count: int) -> Array:
-        rounds = np.atleast_1d(np.asarray(round, dtype=np.float64))
+        rounds = np.atleast_1d(numbers("round", round))
         if rounds.shape not in ((1,), (count,)):
             raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
-        wrong = ~((rounds > 0) & (rounds <= self.round))
+        wrong = ~((rounds >= 1) & (rounds <= self.round))
         if wrong.any():
             raise ValueError(
                 f"round must lie between 1 and the open round {self.round}, "
@@ -248,5 +269,5 @@ class Policy(ABC):
         if norms[longest] > self.action_bound * (1.0 + NORM_SLACK):
             raise ValueError(
                 f"{name} must have norms of at most action_bound = {self.action_bound}, "
-                f"got {norms[longest]:.6g} in row {longest}"
+                f"got {norms[longest]:.9g} in row {longest}"
             )

@@ -318,6 +318,9 @@ class DynamicLinUCB(LinearPolicy):
     def _growing(self) -> tuple[str, ...]:
         return ("detections",)
 
+    def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
+        return {MODELS: (1, POOL), DETECTIONS: (0, len(state.detections))}
+
     def _make_room(self, more: int) -> None:
         count = int(self._state.counters[DETECTIONS])
         if count + more > len(self._state.detections):

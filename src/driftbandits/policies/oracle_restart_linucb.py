@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -40,8 +41,11 @@ class OracleRestartLinUCB(WeightedPolicy):
 
     def _validate(self) -> None:
         super()._validate()
-        points = tuple(self.change_points)
-        if not all(float(p).is_integer() and p >= 1 for p in points):
+        try:
+            points = tuple(float(point) for point in self.change_points)
+        except (TypeError, ValueError):
+            points = (math.nan,)
+        if not all(point.is_integer() and point >= 1 for point in points):
             raise ValueError(f"change_points must be rounds from 1 on, got {self.change_points!r}")
         if any(later <= earlier for earlier, later in zip(points, points[1:], strict=False)):
             raise ValueError(f"change_points must be increasing, got {self.change_points!r}")

@@ -42,7 +42,7 @@ def load(path: str | os.PathLike[str]) -> Policy:
     header, arrays = read_state(path)
     classes = {policy.__name__: policy for policy in registered().values()}
     name = header.get("policy")
-    if name not in classes:
+    if not isinstance(name, str) or name not in classes:
         raise StateFileError(f"{os.fspath(path)} holds a policy unknown to this release: {name!r}")
     try:
         policy = classes[name](**header["config"])

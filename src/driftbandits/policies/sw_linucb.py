@@ -85,5 +85,8 @@ class SWLinUCB(WeightedPolicy):
     def _initial_state(self) -> State:
         return initial_state(dim=self.dim, window=self.window)
 
+    def _held(self, rounds: int) -> int:
+        return min(rounds, int(self.window))
+
     def _growing(self) -> tuple[str, ...]:
         return ("history",)

@@ -28,9 +28,12 @@ from ..linalg import (
 )
 from ..memory import (
     COUNTERS,
+    FIRST,
     RADIUS,
+    RESTARTS_DONE,
     STALE,
     STEPS,
+    STORED,
     WEIGHT_SQUARES,
     make_room,
     pass_time,
@@ -271,6 +274,16 @@ class WeightedPolicy(LinearPolicy):
 
     def _make_room(self, more: int) -> None:
         if "history" in self._growing():
-            grown = make_room(self._state.counters, self._state.history, more=more)
-            if grown is not self._state.history:
-                object.__setattr__(self, "_state", self._state._replace(history=grown))
+            state = self._state
+            counters, history = make_room(state.counters, state.history, more=more)
+            if history is not state.history:
+                grown = state._replace(counters=counters, history=history)
+                object.__setattr__(self, "_state", grown)
+
+    def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
+        capacity = len(state.history)
+        return {
+            FIRST: (0, max(capacity - 1, 0)),
+            STORED: (0, capacity),
+            RESTARTS_DONE: (0, len(state.restarts)),
+        }

@@ -70,7 +70,8 @@ class Record(NamedTuple):
 def even_rounds(horizon: int, count: int) -> tuple[int, ...]:
     """About ``count`` rounds, evenly spread, the last of them the horizon."""
     whole("count", count, least=1)
-    return tuple(int(t) for t in np.unique(np.linspace(0, horizon, count + 1).round()[1:]))
+    points = np.linspace(0, horizon, min(count, horizon) + 1)[1:]
+    return tuple(int(t) for t in np.unique(points.round()))
 
 
 def run(

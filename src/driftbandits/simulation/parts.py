@@ -6,14 +6,11 @@ made of: another configuration never finds them. A damaged one is played again.
 
 from __future__ import annotations
 
-import os
 import shutil
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
+from ..storage import StateFileError, read_state, write_state
 from .engine import Record
 
 
@@ -27,29 +24,19 @@ class Parts:
     def finished(self) -> Iterator[tuple[int, Record]]:
         """What is there and can be read."""
         for path in sorted(self._folder.glob("*.npz")):
-            record = _read(path)
-            if record is None:
+            try:
+                header, arrays = read_state(path)
+                yield header["replication"], Record.from_arrays(arrays)
+            except (StateFileError, KeyError):
                 path.unlink()
-            else:
-                yield int(path.stem), record
 
     def add(self, replication: int, record: Record) -> None:
         """Keep a finished replication."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{replication:06d}.npz"
-        partial = path.with_suffix(".part")
-        with partial.open("wb") as file:
-            np.savez(file, allow_pickle=False, **record.arrays())
-        os.replace(partial, path)
+        # One that a power cut damages is played again, so there is no need to wait for the disk.
+        write_state(path, {"replication": replication}, record.arrays(), sync=False)
 
     def discard(self) -> None:
         """Remove them all, once the run is saved as a whole."""
         shutil.rmtree(self._root, ignore_errors=True)
-
-
-def _read(path: Path) -> Record | None:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return Record.from_arrays({name: archive[name] for name in archive.files})
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
-        return None

@@ -167,13 +167,19 @@ def _with_progress(
     missing = [index for index in range(replications) if index not in done]
     if progress is not None:
         progress(len(records), replications)
-    for index, record in run(plan, missing, workers=workers or os.cpu_count() or 1):
+    for index, record in run(plan, missing, workers=_processors() if workers is None else workers):
         records[index] = record
         if parts is not None:
             parts.add(index, record)
         if progress is not None:
             progress(len(records), replications)
     return records
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def _assemble(plan: Plan, config: dict[str, Any], records: dict[int, Record]) -> Result:

@@ -1,0 +1,261 @@
+"""The command line: reproduce the paper, run experiments of one's own, draw the report."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from . import experiments
+from .experiments import BUILT_IN, Experiment, SettingsError
+from .figures import draw, write_report
+from .policies import registered
+from .simulation import Result, warm_up
+
+INTERRUPTED = 130
+_console = Console(stderr=True)
+
+
+def main() -> None:
+    """Run the command line: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Abort:
+        _console.print("interrupted; the same command goes on from here", style="yellow")
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (ValueError, TypeError, FileNotFoundError) as error:
+        _console.print(f"error: {error}", style="red", markup=False, highlight=False)
+        sys.exit(2)
+    except OSError as error:
+        _console.print(f"error: {error}", style="red", markup=False, highlight=False)
+        sys.exit(1)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="driftbandits")
+def cli() -> None:
+    """Linear bandits whose payoffs drift.
+
+    \b
+    Examples:
+      driftbandits reproduce all                      every experiment of the paper, and the report
+      driftbandits reproduce abrupt --replications 20 --set environment.noise.level=0.5
+      driftbandits run my-experiment.toml --out results
+      driftbandits policies
+    """
+
+
+_Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def _running_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that `reproduce` and `run` share."""
+    positive = click.IntRange(min=1)
+    options: Sequence[_Decorator] = (
+        click.option("--replications", type=positive, help="Independent repetitions."),
+        click.option("--horizon", type=positive, help="Rounds of a repetition."),
+        click.option("--seed", type=click.IntRange(min=0), help="Names all random numbers."),
+        click.option("--workers", type=positive, help="Threads; changes no number."),
+        click.option(
+            "--out",
+            type=click.Path(file_okay=False, path_type=Path),
+            default=Path("results"),
+            show_default=True,
+            help="Where results, figures and the report go.",
+        ),
+        click.option(
+            "--data",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="Your copy of Criteo's attribution log; a stand-in is made without it.",
+        ),
+        click.option("--policy", "names", multiple=True, help="Only this policy; repeatable."),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Override any setting: a dotted key and a TOML value; repeatable.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@click.argument("experiment", type=click.Choice([*BUILT_IN, "all"]), default="all")
+@_running_options
+def reproduce(experiment: str, **options: Any) -> None:
+    """Run the paper's experiments, and write results, figures and a report.
+
+    Interrupted, the same command goes on with what is missing; complete results are not computed
+    again.
+
+    \b
+    Examples:
+      driftbandits reproduce all
+      driftbandits reproduce slow --replications 20 --policy D-LinUCB --policy LinUCB
+      driftbandits reproduce criteo --data criteo_attribution_dataset.tsv.gz
+    """
+    names = BUILT_IN if experiment == "all" else (experiment,)
+    for name in names:
+        _run(_configured(experiments.built_in(name), options), f"reproduce {name}", options)
+    _report(options["out"])
+
+
+@cli.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_running_options
+def run(file: Path, **options: Any) -> None:
+    """Run an experiment of your own, from a TOML or a Python FILE.
+
+    A TOML file has the settings of the built-in experiments; a Python file defines `experiment`,
+    a driftbandits.experiments.Experiment.
+
+    \b
+    Examples:
+      driftbandits run my-experiment.toml
+      driftbandits run my_experiment.py --replications 500 --out results
+    """
+    if file.suffix == ".py":
+        built = _from_python(file, options)
+    else:
+        built = _configured(experiments.read(file), options)
+    _run(built, f"run {file.name}", options)
+    _report(options["out"])
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def report(folder: Path) -> None:
+    """Draw the figures and the report of the results in FOLDER anew.
+
+    \b
+    Example:
+      driftbandits report results
+    """
+    for path in _result_folders(folder):
+        draw(Result.load(path), path / "figures")
+    _report(folder)
+
+
+@cli.command()
+def policies() -> None:
+    """List the policies, one line each."""
+    offered = registered()
+    width = max(map(len, offered))
+    for name, policy in offered.items():
+        click.echo(f"{name:{width}}  {policy.__name__}: {policy.summary}")
+
+
+def _configured(settings: dict[str, Any], options: dict[str, Any]) -> Experiment:
+    """The experiment of the settings, with the command line's overrides."""
+    for item in options["overrides"]:
+        key, separator, text = item.partition("=")
+        if not separator:
+            raise SettingsError(f"--set needs KEY=VALUE, got {item!r}")
+        settings = experiments.override(settings, key.strip(), _toml_value(text))
+    for key in ("replications", "horizon", "seed"):
+        if options[key] is not None:
+            settings = experiments.override(settings, key, options[key])
+    # Tuning and loading data may take a while; say what is being waited for.
+    with _console.status(f"{settings.get('name', '')}: preparing the environment"):
+        built = experiments.build(settings, data=options["data"], cache=options["out"] / "data")
+    return _only(built, options["names"])
+
+
+def _from_python(file: Path, options: dict[str, Any]) -> Experiment:
+    if options["overrides"]:
+        raise SettingsError("--set works on TOML files; a Python file sets its own values")
+    built = runpy.run_path(str(file)).get("experiment")
+    if not isinstance(built, Experiment):
+        raise SettingsError(f"{file} must define `experiment`, an Experiment; got {built!r}")
+    for key in ("replications", "seed"):
+        if options[key] is not None:
+            built = replace(built, **{key: options[key]})
+    if options["horizon"] is not None:
+        built = replace(built, environment=replace(built.environment, horizon=options["horizon"]))
+    return _only(built, options["names"])
+
+
+def _only(built: Experiment, names: tuple[str, ...]) -> Experiment:
+    unknown = [name for name in names if name not in built.policies]
+    if unknown:
+        raise SettingsError(f"{unknown[0]!r} is not among {', '.join(built.policies)}")
+    if not names:
+        return built
+    return replace(built, policies={name: built.policies[name] for name in names})
+
+
+def _toml_value(text: str) -> Any:
+    """A TOML value; what is not one is taken as a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def _run(built: Experiment, command: str, options: dict[str, Any]) -> None:
+    """Run an experiment with a progress bar, and draw its figures."""
+    out: Path = options["out"]
+    built = replace(built, about={**built.about, "command": f"driftbandits {command}"})
+    waiting = "compiling; the first run on a machine takes a while, later ones do not"
+    with _console.status(f"{built.name}: {waiting}"):
+        warm_up(built.environment, built.policies)
+    with _progress_bar(built.name) as advance:
+        result = built.run(out, workers=options["workers"], progress=advance)
+    with _console.status(f"{built.name}: drawing"):
+        draw(result, out / built.name / "figures")
+    click.echo(f"{built.name}: final regret over {result.replications} replications")
+    click.echo(result.summary().round(1).to_string(index=False))
+
+
+@contextmanager
+def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=_console) as bar:
+        task = bar.add_task(f"{name}: replications", total=None)
+        started = False
+
+        def advance(done: int, total: int) -> None:
+            nonlocal started
+            if not started and done:
+                bar.console.print(f"{name}: {done} of {total} replications were there already")
+            started = True
+            bar.update(task, completed=done, total=total)
+
+        yield advance
+
+
+def _report(out: Path) -> None:
+    results = {path.name: Result.load(path) for path in _result_folders(out)}
+    with _console.status("writing the report"):
+        path = write_report(results, out / "report.html")
+    click.echo(f"report: {os.fspath(path)}")
+
+
+def _result_folders(out: Path) -> list[Path]:
+    """Folders with a complete result, the built-in experiments first."""
+    order = {name: index for index, name in enumerate(BUILT_IN)}
+    found = [path.parent for path in out.glob("*/regret.parquet")]
+    if not found:
+        raise ValueError(f"{out} holds no results")
+    return sorted(found, key=lambda path: (order.get(path.name, len(order)), path.name))

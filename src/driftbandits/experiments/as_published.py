@@ -1,0 +1,36 @@
+"""D-LinUCB as the published figures were made: kept for the reproduction, not offered as a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .._compile import kernel
+from ..arrays import Array
+from ..policies import DLinUCB
+from ..policies import weighted as family
+from ..policies.kernels import Kernels
+
+
+@kernel
+def learn(
+    p: family.Parameters, s: family.State, action: Array, reward: float, age: float
+) -> None:
+    """Ṽ ← γ² V + a aᵀ + (1 − γ²) λI with the *new* V, where Algorithm 1 has the old Ṽ."""
+    family.learn(p, s, action, reward, age)
+    squared = p.gamma * p.gamma
+    for i in range(action.size):
+        for j in range(i + 1):
+            s.gram_squared[i, j] = squared * s.gram[i, j] + action[i] * action[j]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DLinUCBAsPublished(DLinUCB):
+    """The recursion of the authors' released code, which is not Algorithm 1.
+
+    Ṽ then stays close to V and the widths come out too large. It has no meaning for late rewards.
+    """
+
+    label: ClassVar[str] = "D-LinUCB (as published)"
+    summary: ClassVar[str] = "the recursion behind the published figures"
+    kernels: ClassVar[Kernels] = family.WEIGHTED._replace(name="as_published", learn=learn)

@@ -1,0 +1,87 @@
+"""An experiment: an environment, policies, and what to write down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..environments import Environment
+from ..simulation import Result, even_rounds, simulate
+from ..simulation.engine import Contestant
+from ..simulation.simulate import Progress
+from ..storage import atomic_write
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What ``driftbandits run`` runs; a Python file brings one under the name ``experiment``.
+
+    Attributes:
+        name: Folder of its results.
+        title: Heading of its figures.
+        environment: What to play in.
+        policies: What plays, by label.
+        replications: Number of independent repetitions.
+        seed: Names all streams of random numbers.
+        regret_rounds: Rounds after which the regret is written down; 200 even ones if empty.
+        estimate_rounds: Rounds after which estimates are; 60 even ones where d = 2 if None.
+        coverage: Whether to check the confidence sets.
+        about: Further facts for the report: description, published values, standin, …
+    """
+
+    name: str
+    title: str
+    environment: Environment
+    policies: Mapping[str, Contestant]
+    replications: int = 100
+    seed: int = 0
+    regret_rounds: tuple[int, ...] = ()
+    estimate_rounds: tuple[int, ...] | None = None
+    coverage: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(
+        self, out: Path, *, workers: int | None = None, progress: Progress | None = None
+    ) -> Result:
+        """Run it, or go on with it, in the folder ``out/name``; write results and summaries."""
+        folder = out / self.name
+        result = simulate(
+            self.environment,
+            self.policies,
+            replications=self.replications,
+            seed=self.seed,
+            workers=workers,
+            regret_rounds=self.regret_rounds or None,
+            estimate_rounds=self._estimate_rounds(),
+            coverage=self.coverage,
+            folder=folder,
+            about={"name": self.name, "title": self.title, **self.about},
+            progress=progress,
+        )
+        self._write_summaries(result, folder)
+        return result
+
+    def _estimate_rounds(self) -> tuple[int, ...]:
+        if self.estimate_rounds is not None:
+            return self.estimate_rounds
+        plane = self.environment.dim == 2
+        return even_rounds(self.environment.horizon, 60) if plane else ()
+
+    def _write_summaries(self, result: Result, folder: Path) -> None:
+        tables = {"summary.csv": result.summary()}
+        if any(hasattr(policy, "detections") for policy in self.policies.values()):
+            tables["detections.csv"] = result.detections_frame()
+        if self.coverage:
+            tables["coverage.csv"] = result.coverage_frame()
+        for name, table in tables.items():
+            with atomic_write(folder / name) as file:
+                table.to_csv(file, index=False)
+
+
+def logarithmic_rounds(horizon: int, count: int) -> tuple[int, ...]:
+    """At most ``count`` rounds up to the horizon, evenly spread on a logarithmic scale."""
+    return tuple(int(t) for t in np.unique(np.geomspace(1, horizon, count).round()))

@@ -1,0 +1,205 @@
+"""Settings as data: from a TOML file, with overrides, to an experiment."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..environments import (
+    Bounded,
+    Catalogue,
+    ClippedCube,
+    Environment,
+    Gaussian,
+    Kronecker,
+    Periodic,
+    PiecewiseConstant,
+    RandomWalk,
+    Rotation,
+    Sphere,
+    Trajectory,
+    canonical_basis,
+)
+from ..policies import Policy, Problem, registered
+from .as_published import DLinUCBAsPublished
+from .criteo import criteo_environment
+from .experiment import Experiment, logarithmic_rounds
+
+Settings = dict[str, Any]
+
+BUILT_IN = ("abrupt", "slow", "criteo", "coverage")
+
+_PATHS: dict[str, Callable[..., Any]] = {
+    "piecewise-constant": PiecewiseConstant,
+    "rotation": Rotation,
+    "periodic": Periodic,
+    "random-walk": RandomWalk,
+    "trajectory": Trajectory,
+}
+_ACTIONS: dict[str, Callable[..., Any]] = {
+    "clipped-cube": ClippedCube,
+    "sphere": Sphere,
+    "catalogue": Catalogue,
+    "canonical-basis": canonical_basis,
+    "kronecker": lambda contexts, arms: Kronecker(contexts=_part("contexts", contexts), arms=arms),
+}
+_NOISES: dict[str, Callable[..., Any]] = {"gaussian": Gaussian, "bounded": Bounded}
+_PARTS = {"path": _PATHS, "actions": _ACTIONS, "contexts": _ACTIONS, "noise": _NOISES}
+
+_KEYS = {
+    "name",
+    "title",
+    "description",
+    "horizon",
+    "replications",
+    "seed",
+    "rounds",
+    "coverage",
+    "environment",
+    "problem",
+    "policies",
+    "published",
+}
+
+
+class SettingsError(ValueError):
+    """Settings that do not make an experiment; the message says which and why."""
+
+
+def built_in(name: str) -> Settings:
+    """The settings of one of the paper's experiments, or of the coverage experiment."""
+    text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def read(path: Path) -> Settings:
+    """Settings from a TOML file of one's own; its name stands in for a missing one."""
+    try:
+        settings = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from None
+    return {"name": path.stem, **settings}
+
+
+def override(settings: Settings, key: str, value: Any) -> Settings:
+    """Settings with the value at a dotted ``key`` replaced."""
+    head, _, rest = key.partition(".")
+    if not rest:
+        return {**settings, head: value}
+    inner = settings.get(head, {})
+    if not isinstance(inner, dict):
+        raise SettingsError(f"{key}: {head} is not a table")
+    return {**settings, head: override(inner, rest, value)}
+
+
+def build(settings: Settings, *, data: Path | None = None, cache: Path | None = None) -> Experiment:
+    """The experiment that settings describe.
+
+    ``data`` is the user's copy of the Criteo log; without it a stand-in is made in ``cache``.
+    """
+    unknown = sorted(settings.keys() - _KEYS)
+    if unknown:
+        raise SettingsError(f"unknown setting(s): {', '.join(unknown)}")
+    horizon = _need(settings, "horizon")
+    seed = settings.get("seed", 0)
+    try:
+        environment, facts = _environment(settings, horizon, seed, data, cache)
+        problem = _problem(settings, environment, seed, facts)
+        policies = _policies(settings, problem)
+    except TypeError as error:
+        raise SettingsError(str(error)) from None
+    return Experiment(
+        name=_need(settings, "name"),
+        title=settings.get("title", settings["name"]),
+        environment=environment,
+        policies=policies,
+        replications=settings.get("replications", 100),
+        seed=seed,
+        regret_rounds=_rounds(settings, horizon),
+        coverage=settings.get("coverage", False),
+        about={
+            "description": settings.get("description", "").strip(),
+            "published": settings.get("published", {}),
+            "problem": problem,
+            **facts,
+        },
+    )
+
+
+def _environment(
+    settings: Settings, horizon: int, seed: int, data: Path | None, cache: Path | None
+) -> tuple[Environment, dict[str, Any]]:
+    """The environment, and what is to be said of its data."""
+    table = dict(_need(settings, "environment"))
+    if table.pop("kind", None) == "criteo":
+        return criteo_environment(horizon=horizon, seed=seed, data=data, cache=cache, **table)
+    missing = {"path", "actions", "noise"} - table.keys()
+    if missing or len(table) > 3:
+        raise SettingsError(f"environment needs path, actions and noise, got {sorted(table)}")
+    parts = {name: _part(name, part) for name, part in table.items()}
+    return Environment(**parts, horizon=horizon), {}
+
+
+def _part(name: str, table: Mapping[str, Any]) -> Any:
+    options = dict(table)
+    kind = options.pop("kind", None)
+    if kind not in _PARTS[name]:
+        raise SettingsError(f"{name}.kind must be one of {', '.join(_PARTS[name])}, got {kind!r}")
+    if "change_points" in options:
+        options["change_points"] = tuple(options["change_points"])
+    return _PARTS[name][kind](**options)
+
+
+def _problem(
+    settings: Settings, environment: Environment, seed: int, facts: Mapping[str, Any]
+) -> Problem:
+    known = {
+        "theta_bound": facts.get("data", {}).get("theta_norm", 1.0),
+        "dim": environment.dim,
+        "horizon": environment.horizon,
+        "budget": environment.budget(seed=seed),
+        "change_points": environment.change_points,
+        "noise": environment.noise.level,
+    }
+    return Problem(**{**known, **settings.get("problem", {})})
+
+
+def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
+    policies: dict[str, Policy] = {}
+    for entry in _need(settings, "policies"):
+        options = {"policy": entry} if isinstance(entry, str) else dict(entry)
+        name = options.pop("policy", None)
+        label = options.pop("label", name)
+        if label in policies:
+            raise SettingsError(f"two policies have the label {label!r}")
+        policies[label] = _policy(name, options, problem)
+    if not policies:
+        raise SettingsError("policies must not be empty")
+    return policies
+
+
+def _policy(name: str, options: Settings, problem: Problem) -> Policy:
+    """A policy at its documented tuning, but for the options that are given."""
+    classes = {**registered(), DLinUCBAsPublished.label: DLinUCBAsPublished}
+    if name not in classes:
+        raise SettingsError(f"policy must be one of {', '.join(classes)}, got {name!r}")
+    tuned = classes[name].tuned(problem)
+    return type(tuned)(**{**tuned.config, **options})
+
+
+def _rounds(settings: Settings, horizon: int) -> tuple[int, ...]:
+    spacing = settings.get("rounds", "even")
+    if spacing == "even":
+        return ()
+    if spacing == "logarithmic":
+        return logarithmic_rounds(horizon, 60)
+    raise SettingsError(f"rounds must be 'even' or 'logarithmic', got {spacing!r}")
+
+
+def _need(settings: Settings, key: str) -> Any:
+    if key not in settings:
+        raise SettingsError(f"the setting {key} is missing")
+    return settings[key]

@@ -1,0 +1,126 @@
+"""The report's tables and lists, as HTML. All text that comes from a result is escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..simulation.results import Result
+from .changes import noticed
+from .coverage import KINDS, binomial_interval
+from .style import DASHES, styles
+
+_NOTHING = "–"
+
+
+def number(value: float, *, sign: bool = False) -> str:
+    """A number with about three digits, thousands apart, and a true minus sign."""
+    if not math.isfinite(value):
+        return _NOTHING
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
+    text = f"{value:+,.{digits}f}" if sign else f"{value:,.{digits}f}"
+    return text.replace("-", "−")
+
+
+def interval(low: float, high: float) -> str:
+    """An interval in brackets."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return _NOTHING
+    return f"[{number(low)}, {number(high)}]"
+
+
+def table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: bool = True
+) -> str:
+    """A table whose first column names the rows; cells are HTML, and so is the caption."""
+    columns = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    kind = "numbers" if numeric else "words"
+    # The caption stays outside of what scrolls sideways on a narrow page.
+    return (
+        '<figure><div class="scroll" tabindex="0" role="region" aria-label="table">'
+        f'<table class="{kind}"><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>'
+        f"</div><figcaption>{caption}</figcaption></figure>"
+    )
+
+
+def swatch(result: Result, policy: str) -> str:
+    """A policy's label after a piece of its line, in the colour and dash of the pictures."""
+    look = styles(result.policies)[policy]
+    pattern = DASHES[look.dash]
+    dashes = "none" if isinstance(pattern, str) else " ".join(str(2 * x) for x in pattern[1])
+    line = f'<line x1="0" y1="5" x2="28" y2="5" stroke-dasharray="{dashes}"/>'
+    return (
+        f'<svg class="swatch" style="--light:{look.color};--dark:{look.dark}" width="28" '
+        f'height="10" aria-hidden="true">{line}</svg>{escape(policy)}'
+    )
+
+
+def final_regrets(result: Result) -> str:
+    """Final regrets; the page's script fills the differences to the chosen reference."""
+    published = result.config.get("published") or {}
+    head = ["Policy", "Mean", "95% interval", "5% to 95% of runs"]
+    head += ["Difference", "95% interval"]
+    head += ["Published", "Ours − published"] if published else []
+    rows = []
+    for row in result.summary().itertuples(index=False):
+        mean, se = float(row.mean), float(row.se)
+        cells = [swatch(result, row.policy), number(mean)]
+        cells += [interval(mean - 1.96 * se, mean + 1.96 * se), interval(row.q05, row.q95)]
+        cells += ['<span class="difference"></span>', '<span class="difference-interval"></span>']
+        cells += _beside(mean, published.get(row.policy)) if published else []
+        rows.append(cells)
+    caption = (
+        f"Regret after {result.horizon:,} rounds, {result.replications:,} runs. Differences are "
+        "paired, run by run, since all policies met the same actions and noise."
+    )
+    return table(caption, head, rows)
+
+
+def _beside(ours: float, published: Any) -> list[str]:
+    if published is None:
+        return [_NOTHING, _NOTHING]
+    theirs = float(published)
+    share = f" ({(ours - theirs) / theirs:+.1%})".replace("-", "−") if theirs else ""
+    return [number(theirs), number(ours - theirs, sign=True) + share]
+
+
+def detection_rates(result: Result) -> str:
+    """For every change: how many runs noticed it, and when."""
+    rows = [
+        [
+            swatch(result, found.policy),
+            f"{found.change:,}",
+            f"{found.rate:.0%}",
+            number(found.round),
+            number(found.round - found.change),
+        ]
+        for found in noticed(result)
+    ]
+    head = ["Policy", "Change at round", "Runs that noticed it", "Mean round", "Mean delay"]
+    caption = "First detections after each change and before the next one."
+    return table(caption, head, rows) if rows else ""
+
+
+def coverage_shares(result: Result) -> str:
+    """Coverage at the end, with binomial intervals."""
+    frame = result.coverage_frame()
+    last = frame[frame["round"] == result.horizon]
+    rows = []
+    for row in last.to_dict("records"):
+        cells = [swatch(result, row["policy"])]
+        for kind in KINDS:
+            low, high = binomial_interval(np.array([row[kind]]), result.replications)
+            cells += [f"{row[kind]:.1%}", f"[{low[0]:.1%}, {high[0]:.1%}]"]
+        rows.append(cells)
+    head = ["Policy", "At the last round", "95% interval", "At all rounds", "95% interval"]
+    caption = f"Share of {result.replications:,} runs, {result.horizon:,} rounds each."
+    return table(caption, head, rows)

@@ -1,0 +1,179 @@
+"""The command line, as a person uses it: in processes of its own."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+PYTHON_EXPERIMENT = """
+from driftbandits import LinUCB, Random
+from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
+from driftbandits.experiments import Experiment
+
+
+class AlwaysFirst:
+    def select(self, actions):
+        return 0
+
+    def update(self, action, reward):
+        pass
+
+
+experiment = Experiment(
+    name="mine",
+    title="Mine <b>& only</b> mine",
+    environment=Environment(
+        path=Rotation(angle=1.0, rounds=50),
+        actions=ClippedCube(dim=2, count=4),
+        noise=Gaussian(0.1),
+        horizon=80,
+    ),
+    policies={"LinUCB": LinUCB(dim=2), "first": lambda replication: AlwaysFirst()},
+    replications=3,
+)
+"""
+
+
+def driftbandits(*arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from driftbandits.cli import main; main()", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+SMALL = ("--replications", "3", "--horizon", "120")
+
+
+def test_reproduce_writes_results_figures_and_a_report(tmp_path: Path) -> None:
+    done = driftbandits("reproduce", "abrupt", *SMALL, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    summary = pd.read_csv(tmp_path / "abrupt" / "summary.csv")
+    assert list(summary["policy"]) == [
+        "D-LinUCB",
+        "D-LinUCB (as published)",
+        "SW-LinUCB",
+        "dLinUCB",
+        "LinUCB",
+        "LinUCB-OR",
+    ]
+    assert (tmp_path / "abrupt" / "detections.csv").exists()
+    assert (tmp_path / "report.html").stat().st_size > 1_000_000
+    for suffix in ("png", "pdf", "svg"):
+        assert list((tmp_path / "abrupt" / "figures").glob(f"*.{suffix}"))
+
+
+def test_the_same_command_again_repeats_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    driftbandits("reproduce", "slow", *SMALL, "--out", str(tmp_path), "--workers", "1")
+    before = files(tmp_path)
+    again = driftbandits("reproduce", "slow", *SMALL, "--out", str(tmp_path), "--workers", "2")
+    assert "3 of 3 replications were there already" in again.stderr
+    assert files(tmp_path) == before
+
+
+def test_overrides_and_policies(tmp_path: Path) -> None:
+    done = driftbandits(
+        *("reproduce", "slow", *SMALL, "--out", str(tmp_path), "--seed", "7"),
+        *("--set", "environment.noise.level=0.25", "--policy", "LinUCB"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(pd.read_csv(tmp_path / "slow" / "summary.csv")["policy"]) == ["LinUCB"]
+
+
+def test_run_takes_a_python_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(PYTHON_EXPERIMENT)
+    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert set(pd.read_csv(tmp_path / "out" / "mine" / "summary.csv")["policy"]) == {
+        "LinUCB",
+        "first",
+    }
+    assert "<b>& only</b>" not in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+def test_report_draws_again(tmp_path: Path) -> None:
+    driftbandits("reproduce", "slow", *SMALL, "--out", str(tmp_path))
+    before = files(tmp_path)
+    (tmp_path / "report.html").unlink()
+    assert driftbandits("report", str(tmp_path)).returncode == 0
+    assert files(tmp_path) == before
+
+
+def test_policies_are_listed_one_a_line() -> None:
+    lines = driftbandits("policies").stdout.splitlines()
+    assert any(re.match(r"D-LinUCB\s+DLinUCB: ", line) for line in lines)
+    assert not any("published" in line for line in lines)
+
+
+@pytest.mark.parametrize("command", [[], ["reproduce"], ["run"], ["report"], ["policies"]])
+def test_help_is_there(command: list[str]) -> None:
+    done = driftbandits(*command, "--help")
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "nothing"], "nothing"),
+        (["reproduce", "slow", "--replications", "0"], "replications"),
+        (["reproduce", "slow", "--policy", "Nobody"], "Nobody"),
+        (["reproduce", "slow", "--set", "horizon"], "KEY=VALUE"),
+        (["reproduce", "slow", "--set", "colour=3"], "colour"),
+        (["reproduce", "criteo", "--data", "absent.gz"], "absent.gz"),
+        (["run", "absent.toml"], "absent.toml"),
+        (["report", "."], "no results"),
+        (["unknown"], "unknown"),
+    ],
+)
+def test_errors_are_sentences_and_exit_with_2(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = driftbandits(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_foreign_criteo_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "foreign.tsv.gz"
+    file.write_text("not a gzip file")
+    done = driftbandits("reproduce", "criteo", "--data", str(file), "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "foreign.tsv.gz" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.thorough
+def test_ctrl_c_then_the_same_command(tmp_path: Path) -> None:
+    arguments = ("reproduce", "slow", "--replications", "40", "--out")
+    assert driftbandits(*arguments, str(tmp_path / "whole")).returncode == 0
+    command = [sys.executable, "-c", "from driftbandits.cli import main; main()", *arguments]
+    process = subprocess.Popen([*command, str(tmp_path / "cut")], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "cut").rglob("parts/*/*.npz")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in stderr
+    again = driftbandits(*arguments, str(tmp_path / "cut"))
+    assert "were there already" in again.stderr
+    # Only the record of the command that made it could differ, and it does not name the folder.
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")

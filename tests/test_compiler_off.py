@@ -1,0 +1,40 @@
+"""The same tests with the compiler off: what a debugger would step through."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+TESTS = Path(__file__).parent
+
+# Files, and a choice among their tests: all of the mathematics, and a share of the rest.
+PARTS = {
+    "policies": (["test_policies_exact.py", "test_invariances.py"], ""),
+    "estimator": (["test_estimator.py", "test_confidence.py"], ""),
+    "objects": (
+        ["test_contract.py", "test_dynamic_linucb.py", "test_bad_input.py", "test_storage.py"],
+        "clock or layout or twice or score or copy or a_change or quantile or test_select"
+        " or test_advance or refused_whole or (bit_for_bit and not 70)",
+    ),
+}
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the compiler is off already")
+@pytest.mark.parametrize(("files", "choice"), PARTS.values(), ids=PARTS.keys())
+def test_without_the_compiler(files: list[str], choice: str) -> None:
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "DRIFTBANDITS_PROFILE": "plain"}
+    options = ["-q", "-x", "-k", choice, "-m", "not thorough", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *(str(TESTS / name) for name in files), *options],
+        env=environment,
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]

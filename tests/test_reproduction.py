@@ -1,0 +1,118 @@
+"""The paper's synthetic experiments: what was published, within sampling error.
+
+Published means were read off a plot: besides the sampling error of both sides (theirs taken to be
+ours, both with N = 100) they carry a reading error, taken as one per cent of the plot's height.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+from driftbandits.experiments import build, built_in
+from driftbandits.simulation import Result, simulate
+
+pytestmark = pytest.mark.thorough
+
+HEIGHT = {"abrupt": 4500.0, "slow": 1800.0}  # of the published plots' regret axes
+STANDARD_ERRORS = 3.0
+
+
+@cache
+def result(name: str) -> Result:
+    experiment = build(built_in(name))
+    return simulate(experiment.environment, experiment.policies, replications=100, seed=0)
+
+
+PUBLISHED = [
+    (name, policy, value)
+    for name in ("abrupt", "slow")
+    for policy, value in built_in(name)["published"].items()
+]
+
+
+@pytest.mark.parametrize(("name", "policy", "published"), PUBLISHED)
+def test_final_regret_agrees_with_the_published_one(
+    name: str, policy: str, published: float
+) -> None:
+    final = result(name).final(policy)
+    both = np.sqrt(2.0) * final.std(ddof=1) / np.sqrt(len(final))
+    tolerance = STANDARD_ERRORS * both + 0.01 * HEIGHT[name]
+    assert abs(final.mean() - published) < tolerance
+
+
+def detection_rates() -> list[int]:
+    """Of 100 runs, those in which dLinUCB detected after each of the changes, before the next."""
+    frame = result("abrupt").detections_frame()
+    bounds = [1000, 2000, 3000, 6000]
+    return [
+        int(frame.loc[frame["round"].between(low + 1, high), "replication"].nunique())
+        for low, high in zip(bounds, bounds[1:], strict=False)
+    ]
+
+
+def two_sided_p(ours: int, theirs: int, runs: int) -> float:
+    """Fisher's exact test that two counts out of ``runs`` come from one probability."""
+    both = ours + theirs
+    weights = [comb(runs, k) * comb(runs, both - k) for k in range(min(both, runs) + 1)]
+    mine = weights[ours]
+    return sum(w for w in weights if w <= mine) / sum(weights)
+
+
+@pytest.mark.parametrize(("change", "published"), [(0, 95), (1, 0), (2, 6)])
+def test_detection_rates_agree_with_the_published_ones(change: int, published: int) -> None:
+    # 0.0027 is the level of three standard errors.
+    assert two_sided_p(detection_rates()[change], published, 100) > 0.0027
+
+
+def test_first_detection_comes_when_it_was_published() -> None:
+    frame = result("abrupt").detections_frame()
+    first = frame[frame["round"] <= 2000].groupby("replication")["round"].min()
+    error = np.sqrt(2.0) * first.std() / np.sqrt(len(first))
+    assert abs(first.mean() - 1150) < STANDARD_ERRORS * error + 0.01 * 6000
+
+
+def test_nothing_is_detected_in_slow_drift() -> None:
+    # "detects nothing" in 100 runs; a rate of 5% would show none with probability 0.6%.
+    assert result("slow").detections_frame()["replication"].nunique() <= 5
+
+
+def test_algorithm_1_differs_from_the_published_recursion() -> None:
+    """As algorithms.md says: clearly different, in both environments, by paired differences."""
+    for name in ("abrupt", "slow"):
+        table = result(name).paired("D-LinUCB").set_index("policy")
+        row = table.loc["D-LinUCB (as published)"]
+        assert abs(row["difference"]) > 5 * row["se"]
+
+
+def test_less_noise_brings_dlinucb_close_to_the_oracle(tmp_path: Path) -> None:
+    """The paper's remark: with less noise dLinUCB comes close to LinUCB-OR."""
+    settings = built_in("abrupt")
+    settings["environment"]["noise"]["level"] = 0.1
+    experiment = build(settings)
+    quiet = simulate(experiment.environment, experiment.policies, replications=20)
+    ratio = {
+        name: source.final("dLinUCB").mean() / source.final("LinUCB-OR").mean()
+        for name, source in (("quiet", quiet), ("loud", result("abrupt")))
+    }
+    assert ratio["quiet"] < ratio["loud"] / 2
+
+
+def test_orderings_of_the_paper() -> None:
+    """Each comparison that the paper draws, as a paired difference of at least 3 standard errors."""
+    pairs = {
+        "abrupt": [
+            ("LinUCB-OR", "SW-LinUCB"),
+            ("SW-LinUCB", "dLinUCB"),
+            ("D-LinUCB", "dLinUCB"),
+            ("dLinUCB", "LinUCB"),
+        ],
+        "slow": [("D-LinUCB", "LinUCB"), ("SW-LinUCB", "LinUCB"), ("SW-LinUCB", "dLinUCB")],
+    }
+    for name, orderings in pairs.items():
+        for better, worse in orderings:
+            row = result(name).paired(better).set_index("policy").loc[worse]
+            assert row["difference"] > STANDARD_ERRORS * row["se"], (name, better, worse)

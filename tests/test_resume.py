@@ -1,0 +1,140 @@
+"""Interrupted runs: the same command goes on, repeats nothing, and ends with the same bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from driftbandits import DLinUCB, DynamicLinUCB, Policy
+from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
+from driftbandits.simulation import simulate
+
+POLICIES: dict[str, Policy] = {
+    "D-LinUCB": DLinUCB(dim=2, gamma=0.98),
+    "dLinUCB": DynamicLinUCB(dim=2),
+}
+
+
+def environment(horizon: int = 400) -> Environment:
+    return Environment(
+        path=Rotation(angle=3.0, rounds=400),
+        actions=ClippedCube(dim=2, count=5),
+        noise=Gaussian(0.5),
+        horizon=horizon,
+    )
+
+
+class Interrupted(Exception):
+    """Stands for Ctrl-C, at a moment of the test's choosing."""
+
+
+def interrupt_after(count: int, folder: Path, replications: int = 8) -> None:
+    def progress(done: int, total: int) -> None:
+        if done >= count:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        simulate(
+            environment(),
+            POLICIES,
+            replications=replications,
+            folder=folder,
+            progress=progress,
+            workers=2,
+        )
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
+    interrupt_after(3, tmp_path / "cut")
+    seen: list[int] = []
+    simulate(
+        environment(),
+        POLICIES,
+        replications=8,
+        folder=tmp_path / "cut",
+        progress=lambda done, total: seen.append(done),
+    )
+    assert seen[0] >= 3  # found on disk, not played again
+    assert len(seen) == 8 - seen[0] + 1
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+    assert not (tmp_path / "cut" / "parts").exists()
+
+
+def test_a_complete_run_is_only_loaded(tmp_path: Path) -> None:
+    first = simulate(environment(), POLICIES, replications=3, folder=tmp_path)
+    before = files(tmp_path)
+    calls: list[int] = []
+    again = simulate(
+        environment(),
+        POLICIES,
+        replications=3,
+        folder=tmp_path,
+        progress=lambda done, total: calls.append(done),
+    )
+    assert calls == [3]
+    assert files(tmp_path) == before
+    np.testing.assert_array_equal(first.regret, again.regret)
+
+
+def test_a_damaged_part_is_played_again(tmp_path: Path) -> None:
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
+    interrupt_after(4, tmp_path / "cut")
+    part = next((tmp_path / "cut" / "parts").glob("*/*.npz"))
+    part.write_bytes(part.read_bytes()[:100])
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "cut")
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def test_parts_of_another_configuration_are_not_used(tmp_path: Path) -> None:
+    interrupt_after(3, tmp_path)
+    seen: list[int] = []
+    simulate(
+        environment(300),
+        POLICIES,
+        replications=8,
+        folder=tmp_path,
+        progress=lambda done, total: seen.append(done),
+    )
+    assert seen[0] == 0
+
+
+SCRIPT = """
+import sys
+from test_resume import POLICIES, environment
+from driftbandits.simulation import simulate
+print("started", flush=True)
+simulate(environment(20_000), POLICIES, replications=30, folder=sys.argv[1], workers=2)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_killed_at_random_moments(tmp_path: Path, number: signal.Signals) -> None:
+    """Kill the run again and again; every attempt adds to it, and the end is that of a whole run."""
+    simulate(environment(20_000), POLICIES, replications=30, folder=tmp_path / "whole")
+    rng = np.random.default_rng(number.value)
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "cut")]
+    for _ in range(6):
+        process = subprocess.Popen(
+            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(rng.uniform(0.0, 0.6))
+        process.send_signal(number)
+        process.wait(timeout=60)
+        process.stdout.close()
+    subprocess.run(command, env=environ, check=True, capture_output=True)
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")

@@ -1,0 +1,348 @@
+"""Saved policies: they go on bit for bit, and a file that is not whole is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftbandits
+from driftbandits import DLinUCB, Policy, Problem, StateFileError, SWLinUCB, load, storage
+from test_contract import assert_same_state, every_policy, run, state_of
+
+POLICIES = driftbandits.registered()
+PROBLEM = Problem(
+    dim=3, horizon=2000, budget=2.0, change_points=(40, 90), ridge=0.5, noise=0.3, action_bound=2.0
+)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A file with a policy that has seen 100 rounds."""
+    policy = SWLinUCB.tuned(PROBLEM)
+    run(policy, 100)
+    path = tmp_path / "policy.npz"
+    policy.save(path)
+    return path
+
+
+def members(path: Path) -> dict[str, Any]:
+    """The arrays of a saved file, header and all."""
+    with np.load(path) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def rewrite(path: Path, arrays: dict[str, Any]) -> None:
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def header_of(arrays: dict[str, Any]) -> dict[str, Any]:
+    parsed = json.loads(arrays["header.json"].tobytes())
+    assert isinstance(parsed, dict)
+    return parsed
+
+
+def with_header(arrays: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    text = json.dumps(header_of(arrays) | changes).encode()
+    return arrays | {"header.json": np.frombuffer(text, dtype=np.uint8)}
+
+
+@every_policy
+@pytest.mark.parametrize("rounds", [0, 1, 70])
+def test_goes_on_bit_for_bit(cls: type[Policy], rounds: int, tmp_path: Path) -> None:
+    policy = cls.tuned(PROBLEM)
+    run(policy, rounds)
+    path = tmp_path / "policy.npz"
+    policy.save(path)
+    again = load(path)
+    assert type(again) is cls
+    assert again.config == policy.config
+    assert again.round == policy.round
+    assert_same_state(again, state_of(policy))
+    assert run(again, 120, seed=6) == run(policy, 120, seed=6)
+    assert_same_state(again, state_of(policy))
+
+
+@every_policy
+def test_saving_changes_nothing(cls: type[Policy], tmp_path: Path) -> None:
+    policy = cls.tuned(PROBLEM)
+    run(policy, 30)
+    before = state_of(policy)
+    policy.save(str(tmp_path / "policy.npz"))
+    assert_same_state(policy, before)
+
+
+def test_configurations_of_numpy_numbers_can_be_saved(tmp_path: Path) -> None:
+    policy = SWLinUCB(dim=np.int64(3), window=np.int32(7), ridge=np.float32(0.5))
+    policy.save(tmp_path / "policy.npz")
+    assert load(tmp_path / "policy.npz").config == policy.config
+
+
+def test_every_truncation_is_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    positions = sorted({*range(0, len(whole), 37), *range(len(whole) - 120, len(whole))})
+    for position in positions:
+        saved.write_bytes(whole[:position])
+        with pytest.raises(StateFileError, match=re.escape(str(saved))):
+            load(saved)
+
+
+def test_every_flipped_byte_is_refused_or_harmless(saved: Path) -> None:
+    """The archive's checksums cover the data; the rest is dates, offsets and names."""
+    whole, expected = saved.read_bytes(), state_of(load(saved))
+    for position in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[position] ^= 0xFF
+        saved.write_bytes(damaged)
+        try:
+            policy = load(saved)
+        except StateFileError:
+            continue
+        assert_same_state(policy, expected)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"hello", b"\x80\x04K\x01.", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), bytes(1000)],
+)
+def test_foreign_bytes_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "policy.npz"
+    path.write_bytes(content)
+    with pytest.raises(StateFileError, match="not a"):
+        load(path)
+
+
+def test_foreign_arrays_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.npz"
+    rewrite(path, {"x": np.ones(3)})
+    with pytest.raises(StateFileError, match="not a state saved by driftbandits"):
+        load(path)
+    with path.open("wb") as file:
+        np.save(file, np.ones(3))
+    with pytest.raises(StateFileError, match="not a saved state"):
+        load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "no array")
+    with pytest.raises(StateFileError):
+        load(path)
+
+
+def test_a_compressed_archive_that_is_damaged_is_refused(saved: Path) -> None:
+    arrays = members(saved)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    whole = buffer.getvalue()
+    for position in range(30, len(whole), 11):
+        damaged = bytearray(whole)
+        damaged[position] ^= 0xFF
+        saved.write_bytes(damaged)
+        try:
+            load(saved)
+        except StateFileError:
+            continue
+
+
+def test_a_missing_file_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none.npz")
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StateFileError):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("version", [storage.VERSION + 1, 0, None, "1"])
+def test_another_version_is_refused(saved: Path, version: Any) -> None:
+    rewrite(saved, with_header(members(saved), version=version))
+    with pytest.raises(StateFileError, match=f"version {version!r}.*reads version 1"):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "other"}, "not a state saved by driftbandits"),
+        ({"policy": "Unheard"}, "unknown.*Unheard"),
+        ({"policy": None}, "unknown"),
+        ({"policy": ["SWLinUCB"]}, "unknown"),
+        ({"config": {}}, "dim"),
+        ({"config": None}, "SWLinUCB"),
+        ({"config": {"dim": 3, "window": 0}}, "window must"),
+        ({"config": {"dim": 3, "window": 5, "spell": 1}}, "spell"),
+        ({"config": {"dim": 2, "window": 5}}, "gram"),
+        ({"policy": "DLinUCB", "config": {"dim": 3, "gamma": 0.5}}, "gram_squared"),
+        ({"policy": "Random", "config": {"dim": 3}}, "arrays"),
+    ],
+)
+def test_a_header_that_does_not_fit_is_refused(
+    saved: Path, changes: dict[str, Any], message: str
+) -> None:
+    rewrite(saved, with_header(members(saved), **changes))
+    with pytest.raises(StateFileError, match=message):
+        load(saved)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff\xfe", b"[" * 100_000])
+def test_an_unreadable_header_is_refused(saved: Path, text: bytes) -> None:
+    rewrite(saved, members(saved) | {"header.json": np.frombuffer(text, dtype=np.uint8)})
+    with pytest.raises(StateFileError):
+        load(saved)
+
+
+def _with_counter(arrays: dict[str, Any], index: int, value: float) -> dict[str, Any]:
+    counters = arrays["counters"].copy()
+    counters[index] = value
+    return arrays | {"counters": counters}
+
+
+BAD_ARRAYS = [
+    lambda a: a | {"gram": np.zeros((4, 4))},
+    lambda a: a | {"gram": a["gram"].astype(np.float32)},
+    lambda a: a | {"gram": a["gram"][0]},
+    lambda a: a | {"theta": np.full(3, np.nan)},
+    lambda a: a | {"moment": np.array([0.0, np.inf, 0.0])},
+    lambda a: a | {"history": np.zeros((64, 9))},
+    lambda a: a | {"history": np.zeros((0, 5))},
+    lambda a: a | {"history": np.zeros(5)},
+    lambda a: a | {"counters": np.zeros(3)},
+    lambda a: a | {"extra": np.zeros(3)},
+    lambda a: {name: array for name, array in a.items() if name != "moment"},
+    lambda a: _with_counter(a, 5, 1e6),
+    lambda a: _with_counter(a, 5, -1.0),
+    lambda a: _with_counter(a, 6, 1e6),
+    lambda a: _with_counter(a, 6, -2.0),
+]
+
+
+@pytest.mark.parametrize("change", BAD_ARRAYS)
+def test_arrays_that_cannot_be_the_state_are_refused(saved: Path, change: Any) -> None:
+    """Among them counters that would have compiled code read beyond an array."""
+    rewrite(saved, change(members(saved)))
+    with pytest.raises(StateFileError, match=r"valid SWLinUCB: .*(array|state)"):
+        load(saved)
+
+
+@pytest.mark.parametrize(("index", "value"), [(1, 17.0), (1, 0.0), (2, 1e6), (2, -1.0)])
+def test_a_pool_that_cannot_be_is_refused(tmp_path: Path, index: int, value: float) -> None:
+    path = tmp_path / "pool.npz"
+    POLICIES["dLinUCB"].tuned(PROBLEM).save(path)
+    rewrite(path, _with_counter(members(path), index, value))
+    with pytest.raises(StateFileError, match="does not hold a valid DynamicLinUCB"):
+        load(path)
+
+
+class Trap:
+    """Leaves a mark where it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.mark,))
+
+
+def test_nothing_is_unpickled(saved: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    arrays = members(saved)
+    for name in ("gram", "header.json", "extra"):
+        trapped = np.empty(1, dtype=object)
+        trapped[0] = Trap(mark)
+        rewrite(saved, arrays | {name: trapped})
+        with pytest.raises(StateFileError):
+            load(saved)
+    saved.write_bytes(pickle.dumps(Trap(mark)))
+    with pytest.raises(StateFileError):
+        load(saved)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("broken", ["os.replace", "os.fsync", "os.chmod", "numpy.savez"])
+def test_a_failed_save_leaves_the_old_file_and_no_litter(
+    saved: Path, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = saved.read_bytes()
+    policy = load(saved)
+    run(policy, 5)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(broken, fail)
+    with pytest.raises(OSError, match="no space left"):
+        policy.save(saved)
+    monkeypatch.undo()
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]  # noqa: PTH208
+    policy.save(saved)
+    assert_same_state(load(saved), state_of(policy))
+
+
+def test_a_write_that_stops_half_way_leaves_the_old_file(saved: Path) -> None:
+    before = saved.read_bytes()
+
+    def interrupted() -> None:
+        with storage.atomic_write(saved) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_saved_file_follows_the_users_mask(tmp_path: Path) -> None:
+    mask = os.umask(0o027)
+    try:
+        DLinUCB(dim=2, gamma=0.5).save(tmp_path / "policy.npz")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "policy.npz").stat().st_mode & 0o777 == 0o640
+
+
+SAVING = """
+import sys
+import numpy as np
+from driftbandits import storage
+k = 0
+while True:
+    k += 1
+    storage.write_state(sys.argv[1], {"count": k}, {"data": np.full(200_000, float(k))})
+"""
+
+
+def test_a_kill_during_save_never_leaves_a_broken_file(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    for attempt in range(6):
+        process = subprocess.Popen([sys.executable, "-c", SAVING, str(path)])
+        _wait_for_change(path)
+        time.sleep(0.013 * attempt)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        header, arrays = storage.read_state(path)
+        assert (arrays["data"] == header["count"]).all()
+
+
+def _wait_for_change(path: Path) -> None:
+    """Until the process that saves has saved once more."""
+    before = path.stat().st_mtime_ns if path.exists() else None
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if path.exists() and path.stat().st_mtime_ns != before:
+            return
+        time.sleep(0.002)
+    raise AssertionError("nothing was saved")

@@ -1,0 +1,93 @@
+"""Discount, window and restart length against the formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from driftbandits import DLinUCB, SWLinUCB, tuning
+
+dims = st.integers(1, 100)
+horizons = st.integers(10, 10**7)
+budgets = st.floats(1e-3, 1e3)
+
+
+@given(dims, horizons, budgets)
+def test_discount(dim: int, horizon: int, budget: float) -> None:
+    assume(budget < dim * horizon)
+    options: dict[str, Any] = {"dim": dim, "horizon": horizon, "budget": budget}
+    paper = 1 - (budget / (dim * horizon)) ** (2 / 3)
+    assert tuning.discount(**options) == pytest.approx(paper, rel=1e-12)
+    corrected = 1 - max(1 / horizon, (budget / (dim * horizon)) ** 0.5)
+    assert tuning.discount(tuning="corrected", **options) == pytest.approx(corrected, rel=1e-12)
+
+
+@given(dims, horizons, budgets)
+def test_window_and_restart_length(dim: int, horizon: int, budget: float) -> None:
+    options: dict[str, Any] = {"dim": dim, "horizon": horizon, "budget": budget}
+    paper = (dim * horizon / budget) ** (2 / 3)
+    corrected = dim**0.25 * (horizon / (1 + budget)) ** 0.5
+    for name, length in (("paper", paper), ("corrected", corrected)):
+        for rule in (tuning.window, tuning.restart_length):
+            got = rule(tuning=name, **options)  # type: ignore[arg-type]
+            assert isinstance(got, int)
+            # The nearest integer, and a tie or a last digit may go either way.
+            assert abs(got - max(length, 1)) <= 0.5 + 1e-9 * length
+
+
+@given(dims, horizons)
+def test_an_unknown_budget(dim: int, horizon: int) -> None:
+    assert tuning.window(dim=dim, horizon=horizon) == pytest.approx(
+        (dim * horizon) ** (2 / 3), abs=0.5 + 1e-6
+    )
+    assert tuning.discount(dim=dim, horizon=horizon) == pytest.approx(
+        1 - (1 / (dim * horizon)) ** (2 / 3), rel=1e-12
+    )
+
+
+def test_the_setting_of_the_papers_first_experiment() -> None:
+    """A quarter turn and a half: d = 2, T = 6000, as the paper tunes it."""
+    assert tuning.window(dim=2, horizon=6000, budget=1.5708) == 388
+
+
+def test_from_budget_uses_the_rules_and_says_so() -> None:
+    options: dict[str, Any] = {"dim": 3, "horizon": 5000, "budget": 2.5}
+    assert DLinUCB.from_budget(**options).gamma == tuning.discount(**options)
+    assert SWLinUCB.from_budget(**options).window == tuning.window(**options)
+    for policy in (DLinUCB, SWLinUCB):
+        corrected: Any = policy.from_budget(tuning="corrected", **options)
+        assert corrected.ridge == 3.0
+        assert policy.from_budget(tuning="corrected", ridge=0.5, **options).ridge == 0.5
+        assert "paper" in str(policy.from_budget.__doc__)
+        assert "corrected" in str(policy.from_budget.__doc__)
+    assert DLinUCB.from_budget(tuning="corrected", **options).gamma == tuning.discount(
+        tuning="corrected", **options
+    )
+
+
+BAD = [
+    ("dim", {"dim": 0}),
+    ("dim", {"dim": 2.5}),
+    ("horizon", {"horizon": 0}),
+    ("horizon", {"horizon": True}),
+    ("budget", {"budget": -1.0}),
+    ("budget", {"budget": float("nan")}),
+    ("tuning", {"tuning": "best"}),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), BAD)
+@pytest.mark.parametrize("rule", [tuning.discount, tuning.window, tuning.restart_length])
+def test_bad_arguments(rule: Any, name: str, changes: dict[str, Any]) -> None:
+    options = {"dim": 2, "horizon": 1000, "budget": 1.0} | changes
+    value = str(changes[name])
+    with pytest.raises(ValueError, match=f"{name} must.*{value}"):
+        rule(**options)
+
+
+def test_a_budget_that_leaves_no_discount_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"budget must.*got 20"):
+        tuning.discount(dim=1, horizon=10, budget=20.0)
