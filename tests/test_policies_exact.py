@@ -90,20 +90,13 @@ def assert_close(got: Any, expected: Exact, what: str, tolerance: float = TOLERA
     assert error <= tolerance * norm, f"{what}: relative error {error / norm:.2e}"
 
 
-def symmetric(lower: oracles.Floats, ridge: float) -> oracles.Floats:
-    """The matrix of a lower triangle, with its ridge."""
-    return np.tril(lower) + np.tril(lower, -1).T + ridge * np.eye(len(lower))
-
-
 def assert_agrees(
     policy: Any, truth: Truth, radius: np.longdouble, actions: Any, tolerance: float = TOLERANCE
 ) -> None:
     """All that a policy shows, and the sums behind it, against the truth."""
-    state = policy._state
-    assert_close(symmetric(state.gram, policy.ridge), truth.V, "V")
-    if len(state.gram_squared):
-        assert_close(symmetric(state.gram_squared, policy.ridge), truth.V_squared, "V squared")
-    assert_close(state.moment, truth.b, "b")
+    assert_close(policy.design, truth.V, "V")
+    assert_close(policy.squared_design, truth.V_squared, "V squared")
+    assert_close(policy.moment, truth.b, "b")
     assert_close(policy.theta, truth.theta, "theta", tolerance)
     assert_close(policy.radius, radius, "radius")
     assert_close(policy.widths(actions), truth.widths(actions), "widths", tolerance)
@@ -280,9 +273,8 @@ def test_late_rewards_count_as_if_on_time(case: Case, rounds: int, data: st.Data
 
 def assert_same_memory(policy: Any, other: Any, case: Case) -> None:
     """Two policies that know the same, to rounding."""
-    for name in ("gram", "gram_squared", "moment"):
-        expected = oracles.exact(getattr(other._state, name))
-        assert_close(getattr(policy._state, name), expected, name)
+    for name in ("design", "squared_design", "moment"):
+        assert_close(getattr(policy, name), oracles.exact(getattr(other, name)), name)
     assert_close(policy.theta, oracles.exact(other.theta), "theta")
     assert_close(policy.radius, oracles.exact(other.radius), "radius")
     expected = oracles.exact(other.scores(case.actions))

@@ -78,16 +78,17 @@ def page(chromium: Browser, report: str) -> Iterator[Browser]:
     until(lambda: chromium.execute_script("return document.querySelectorAll('.main-svg').length"))
     yield chromium
     assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]
-    addresses = _requests(chromium)
+    addresses = _requests(chromium, report)
     assert report in addresses
     assert [a for a in addresses if a != report and not a.startswith(("data:", "blob:"))] == []
 
 
-def _requests(browser: Browser) -> list[str]:
+def _requests(browser: Browser, report: str) -> list[str]:
+    """Addresses that the report asked for; the browser's own pages do not count."""
     entries = browser.get_log("performance")  # type: ignore[no-untyped-call]
     messages = [json.loads(entry["message"])["message"] for entry in entries]
     sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    return [parameters["request"]["url"] for parameters in sent]
+    return [p["request"]["url"] for p in sent if p["documentURL"].startswith(report)]
 
 
 def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:

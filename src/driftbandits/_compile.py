@@ -33,6 +33,11 @@ def kernel(function: Function) -> Function:
     return cast(Function, numba.njit(**_OPTIONS)(function))
 
 
+def precise_kernel(function: Function) -> Function:
+    """Compile a function whose floating-point operations must stay as they are written."""
+    return cast(Function, numba.njit(**{**_OPTIONS, "fastmath": False})(function))
+
+
 def entry_point(template: Callable[..., Any], label: str, **names: object) -> Callable[..., Any]:
     """Compile ``template`` for calls from Python, with its global ``names`` bound.
 

@@ -6,8 +6,8 @@ query (Section 2 of Russac, Vernade and Cappé, NeurIPS 2019):
     V = Σ w_s a_s a_sᵀ + λ I      b = Σ w_s r_s a_s      θ̂ = V⁻¹ b
     Ṽ = Σ w_s² σ_s² a_s a_sᵀ + μ I                       width(a) = √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
-What is stored are the sums alone. λ and μ enter when a question is asked, so no recursion has to
-keep the penalty in place, and every factorisation starts from the exact sums.
+What is stored are the sums alone (`driftbandits.sums`). λ and μ enter when a question is asked, so
+no recursion has to keep the penalty in place, and every factorisation starts from the exact sums.
 """
 
 from __future__ import annotations
@@ -16,75 +16,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._compile import entry_point, kernel
+from ._compile import entry_point
 from .arrays import Array, float_array, non_negative, one_of, open_unit, positive, whole
 from .confidence import anytime_delta, mixture_radius, per_round_radius
-from .linalg import (
-    cholesky,
-    column_norms_squared,
-    column_quadratic,
-    log_determinant,
-    solve,
-    solve_lower,
-    solve_upper,
-)
+from .linalg import cholesky, log_determinant, solve, symmetric
+from .sums import accumulate, shrink_entry, widths_entry
 
 RadiusKind = Literal["per-round", "anytime", "determinant"]
 RADIUS_KINDS: tuple[RadiusKind, ...] = ("per-round", "anytime", "determinant")
 
-
-@kernel
-def discount(gram: Array, gram_squared: Array, moment: Array, factor: float) -> None:
-    """Multiply every weight by ``factor``, and so every squared weight by its square."""
-    squared = factor * factor
-    for i in range(moment.size):
-        moment[i] *= factor
-        for j in range(i + 1):
-            gram[i, j] *= factor
-    for i in range(gram_squared.shape[0]):
-        for j in range(i + 1):
-            gram_squared[i, j] *= squared
-
-
-@kernel
-def accumulate(
-    gram: Array,
-    gram_squared: Array,
-    moment: Array,
-    action: Array,
-    reward: float,
-    weight: float,
-    squared_weight: float,
-) -> None:
-    """Add w a aᵀ, w² σ² a aᵀ and w r a; a negative ``weight`` takes an observation out again.
-
-    An empty ``gram_squared`` says that all weights are one, so that Ṽ needs no sum of its own.
-    ``action`` may be longer than d; what follows is not read.
-    """
-    for i in range(moment.size):
-        moment[i] += weight * reward * action[i]
-        for j in range(i + 1):
-            gram[i, j] += weight * action[i] * action[j]
-    for i in range(gram_squared.shape[0]):
-        for j in range(i + 1):
-            gram_squared[i, j] += squared_weight * action[i] * action[j]
-
-
-@kernel
-def widths(factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array) -> None:
-    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d, K), which are overwritten.
-
-    Solving for each action keeps the digits of well-explored directions, which an explicit
-    V⁻¹ Ṽ V⁻¹ would lose to the unexplored ones.
-    """
-    solve_lower(factor, columns)
-    if gram_squared.shape[0] == 0:
-        column_norms_squared(columns, out)
-    else:
-        solve_upper(factor, columns)
-        column_quadratic(gram_squared, mu, columns, out)
-    for k in range(out.size):
-        out[k] = np.sqrt(max(out[k], 0.0))
+# Sums are kept in units that grow as weights are discounted, and brought back beyond this.
+_LARGEST_UNIT = 2.0**256
 
 
 def _observe_all(
@@ -103,15 +45,13 @@ def _observe_all(
 
 
 def _fit(gram: Array, moment: Array, ridge: float, factor: Array, theta: Array) -> float:
-    cholesky(gram, ridge, factor)
-    solve(factor, moment, theta)
+    cholesky(gram[0], ridge, factor)
+    solve(factor, moment[0], theta)
     return log_determinant(factor)
 
 
 _observe_all_entry = entry_point(_observe_all, "estimator")
-_discount_entry = entry_point(discount, "estimator")
 _fit_entry = entry_point(_fit, "estimator")
-widths_entry = entry_point(widths, "estimator")
 
 
 class WeightedLeastSquares:
@@ -135,10 +75,12 @@ class WeightedLeastSquares:
     def __init__(self, *, dim: int) -> None:
         whole("dim", dim, least=1)
         self.dim = dim
-        self.weight_square_sum = 0.0  # Σ w²σ²
-        self._gram = np.zeros((dim, dim))
-        self._gram_squared = np.zeros((dim, dim))
-        self._moment = np.zeros(dim)
+        self._gram = np.zeros((2, dim, dim))
+        self._gram_squared = np.zeros((2, dim, dim))
+        self._moment = np.zeros((2, dim))
+        self._weight_squares = 0.0
+        # A weight w is stored as w · unit: discounting all weights by γ is dividing it by γ.
+        self._unit = 1.0
 
     def observe(
         self, actions: Any, rewards: Any, *, weights: Any = 1.0, noise: Any = 1.0
@@ -155,8 +97,18 @@ class WeightedLeastSquares:
     def discount(self, factor: float) -> None:
         """Multiply the weight of everything seen so far by ``factor`` > 0."""
         positive("factor", factor)
-        _discount_entry(self._gram, self._gram_squared, self._moment, float(factor))
-        self.weight_square_sum *= factor**2
+        if 1.0 / _LARGEST_UNIT < self._unit / factor < _LARGEST_UNIT:
+            self._unit /= factor
+            return
+        rescale = factor / self._unit
+        shrink_entry(self._gram, self._gram_squared, self._moment, rescale)
+        self._weight_squares *= rescale**2
+        self._unit = 1.0
+
+    @property
+    def weight_square_sum(self) -> float:
+        """Σ w²σ² over all observations."""
+        return self._weight_squares / self._unit**2
 
     def estimate(self, *, ridge: float) -> Array:
         """θ̂ = V⁻¹ b, shape (d,)."""
@@ -170,7 +122,8 @@ class WeightedLeastSquares:
         positive("mu", mu)
         out = np.empty(len(rows))
         columns = np.array(rows.T, order="C")
-        widths_entry(self._fit(ridge)[0], self._gram_squared, float(mu), columns, out)
+        factor = self._fit(ridge)[0]
+        widths_entry(factor, self._gram_squared, mu * self._unit**2, columns, out)
         return out
 
     def radius(
@@ -198,7 +151,7 @@ class WeightedLeastSquares:
         one_of("kind", kind, RADIUS_KINDS)
         if kind == "determinant":
             log_det = self._fit_squared(mu)[1]
-            volume = max(log_det - self.dim * np.log(mu), 0.0)
+            volume = max(log_det - self.dim * np.log(mu * self._unit**2), 0.0)
             return float(mixture_radius(ridge, mu, noise, delta, theta_bound, volume))
         if kind == "anytime":
             delta = anytime_delta(delta, float(step))
@@ -221,7 +174,7 @@ class WeightedLeastSquares:
         if candidate.shape != (self.dim,):
             raise ValueError(f"theta must have shape ({self.dim},), got {candidate.shape}")
         difference = self.estimate(ridge=ridge) - candidate
-        image = _symmetric(self._gram) @ difference + ridge * difference
+        image = self._unit * self.design(ridge=ridge) @ difference
         squared_factor = np.tril(self._fit_squared(mu)[0])
         return float(np.linalg.norm(np.linalg.solve(squared_factor, image)))
 
@@ -235,12 +188,12 @@ class WeightedLeastSquares:
     def design(self, *, ridge: float) -> Array:
         """V, shape (d, d)."""
         positive("ridge", ridge)
-        return _symmetric(self._gram) + ridge * np.eye(self.dim)
+        return symmetric(self._gram[0]) / self._unit + ridge * np.eye(self.dim)
 
     def squared_design(self, *, mu: float) -> Array:
         """Ṽ, shape (d, d)."""
         positive("mu", mu)
-        return _symmetric(self._gram_squared) + mu * np.eye(self.dim)
+        return symmetric(self._gram_squared[0]) / self._unit**2 + mu * np.eye(self.dim)
 
     def _add(self, sign: float, actions: Any, rewards: Any, weights: Any, noise: Any) -> None:
         rows = float_array("actions", actions, ndim=2)
@@ -253,17 +206,18 @@ class WeightedLeastSquares:
             raise ValueError(f"weights must be above 0, got {factors.min()}")
         if not (levels >= 0).all():
             raise ValueError(f"noise must be 0 or above, got {levels.min()}")
-        squared = (factors * levels) ** 2
+        stored = factors * self._unit
+        squared = (stored * levels) ** 2
         _observe_all_entry(
             self._gram,
             self._gram_squared,
             self._moment,
             rows,
             targets,
-            sign * factors,
+            sign * stored,
             sign * squared,
         )
-        self.weight_square_sum = max(self.weight_square_sum + sign * float(squared.sum()), 0.0)
+        self._weight_squares = max(self._weight_squares + sign * float(squared.sum()), 0.0)
 
     @staticmethod
     def _per_row(name: str, values: Any, rows: Array, *, broadcast: bool = True) -> Array:
@@ -277,16 +231,12 @@ class WeightedLeastSquares:
     def _fit(self, ridge: float) -> tuple[Array, Array]:
         positive("ridge", ridge)
         factor, theta = np.zeros((self.dim, self.dim)), np.empty(self.dim)
-        _fit_entry(self._gram, self._moment, float(ridge), factor, theta)
+        _fit_entry(self._gram, self._moment, ridge * self._unit, factor, theta)
         return factor, theta
 
     def _fit_squared(self, mu: float) -> tuple[Array, float]:
         positive("mu", mu)
         factor, unused = np.zeros((self.dim, self.dim)), np.empty(self.dim)
-        log_det = _fit_entry(self._gram_squared, self._moment, float(mu), factor, unused)
+        unit = self._unit**2
+        log_det = _fit_entry(self._gram_squared, self._moment, mu * unit, factor, unused)
         return factor, float(log_det)
-
-
-def _symmetric(lower: Array) -> Array:
-    """The symmetric matrix whose lower triangle is given."""
-    return np.tril(lower) + np.tril(lower, -1).T

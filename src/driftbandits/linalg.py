@@ -150,3 +150,37 @@ def log_determinant(factor: Array) -> float:
     for i in range(factor.shape[0]):
         total += np.log(factor[i, i])
     return 2.0 * total
+
+
+@kernel
+def update_factor(factor: Array, vector: Array, weight: float, least: float) -> bool:
+    """Factor of L Lᵀ + weight·vvᵀ in place of L, for either sign; ``vector`` (d,) is overwritten.
+
+    Plane rotations, or hyperbolic ones for a negative weight, column by column (Gill, Golub, Murray
+    and Saunders, 1974): O(d²). False, and a factor that is of no use, where a pivot squared falls
+    below ``least``: taking out is only as good as what remains.
+    """
+    dim = factor.shape[0]
+    root = np.sqrt(abs(weight))
+    for i in range(dim):
+        vector[i] *= root
+    sign = 1.0 if weight > 0.0 else -1.0
+    for j in range(dim):
+        old = factor[j, j]
+        square = old * old + sign * vector[j] * vector[j]
+        if square < least:
+            return False
+        new = np.sqrt(square)
+        cosine, sine = new / old, vector[j] / old
+        inverse = 1.0 / cosine
+        factor[j, j] = new
+        for i in range(j + 1, dim):
+            changed = (factor[i, j] + sign * sine * vector[i]) * inverse
+            factor[i, j] = changed
+            vector[i] = cosine * vector[i] - sine * changed
+    return True
+
+
+def symmetric(lower: Array) -> Array:
+    """The symmetric matrix whose lower triangle is given."""
+    return np.tril(lower) + np.tril(lower, -1).T

@@ -7,84 +7,118 @@ forgotten.
 Time is a clock of rounds. ``counters[CLOCK]`` is n, the rounds closed so far; an observation of
 round s has age n − s and weight γ^age. A late observation enters at the weight that it would have
 by now, so the order of arrival does not matter.
+
+Weights are stored in a unit: w = γ^age as γ^age · unit, and a round that passes divides the unit
+by γ instead of multiplying all sums by γ. The estimator does not depend on the unit (scale
+invariance, Section 2 of the paper), nothing is rounded for it, and a passing round costs nothing.
+
+The Cholesky factor of V follows the sums by rank-one changes where that pays. λ is full rank, so
+under discounting the factor can follow only while λ fades with the rest, in the stored unit: while
+it stays as it is. It is restored every ``restore`` rounds; 1 keeps it in place, as Algorithm 1 does.
+
+The functions take the parameters ``p`` and the state ``s`` of `driftbandits.policies.weighted`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from ._compile import kernel
 from .arrays import Array
-from .estimator import accumulate, discount
-from .linalg import copy, fill, fill_matrix
+from .linalg import copy, fill_matrix, update_factor
+from .sums import accumulate, shrink
 
 # Positions in ``counters``. CLOCK comes first in the state of every policy.
 CLOCK = 0  # n, rounds closed
 STEPS = 1  # changes of the state so far, what an anytime bound has to cover
-WEIGHT_SQUARES = 2  # Σ w² over what is remembered
-STALE = 3  # 1 where the factorisation is older than the sums
-RADIUS = 4  # of the last factorisation
-FIRST = 5  # row of ``history`` with the oldest observation
-STORED = 6  # observations in ``history``
-WITHDRAWN = 7  # observations taken out since the sums were last made afresh
-RESTARTS_DONE = 8
-LAST_RESTART = 9  # rounds before this one are forgotten
-COUNTERS = 10
+UNIT = 2  # what a weight of one is stored as
+WEIGHT_SQUARES = 3  # Σ w² over what is remembered, in units squared
+STALE = 4  # 1 where the factorisation is older than the sums
+RADIUS = 5  # of the last factorisation
+FIRST = 6  # row of ``history`` with the oldest observation
+STORED = 7  # observations in ``history``
+WITHDRAWN = 8  # observations taken out since the sums were last made afresh
+RESTARTS_DONE = 9
+LAST_RESTART = 10  # rounds before this one are forgotten
+RIDGE = 11  # λ in force, in units
+MU = 12  # μ in force, in units squared
+RESTORED = 13  # the clock when λ was last put in place
+FACTOR_AGE = 14  # rank-one changes of the factor since it was made; −1 where it has to be made
+COUNTERS = 15
+
+# The squares of what is stored stay far from overflow.
+LARGEST_UNIT = 2.0**256
 
 
 @kernel
-def pass_time(
-    gamma: float,
-    window: float,
-    gram: Array,
-    gram_squared: Array,
-    moment: Array,
-    counters: Array,
-    history: Array,
-    restarts: Array,
-    rounds: float,
-) -> None:
+def pass_time(p: Any, s: Any, rounds: float) -> None:
     """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
-    counters[CLOCK] += rounds
-    counters[STEPS] += 1.0
-    counters[STALE] = 1.0
-    if gamma < 1.0:
-        factor = gamma**rounds
-        discount(gram, gram_squared, moment, factor)
-        counters[WEIGHT_SQUARES] *= factor * factor
-    if window > 0.0:
-        _leave_window(window, gram, gram_squared, moment, counters, history)
-    _restart_if_due(gram, gram_squared, moment, counters, restarts)
+    s.counters[CLOCK] += rounds
+    s.counters[STEPS] += 1.0
+    s.counters[STALE] = 1.0
+    if p.gamma < 1.0:
+        _discount(p, s, rounds)
+    if p.window > 0.0:
+        _leave_window(p, s)
+    _restart_if_due(s)
 
 
 @kernel
-def remember(
-    gamma: float,
-    window: float,
-    gram: Array,
-    gram_squared: Array,
-    moment: Array,
-    counters: Array,
-    history: Array,
-    action: Array,
-    reward: float,
-    age: float,
-) -> None:
+def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add an observation made ``age`` rounds ago, as if it had come on time.
 
     One whose round has left the window, or lies before the last restart, changes nothing.
     """
     # Ages are compared, not rounds: the same subtraction on both sides leaves no rounding.
-    if (window > 0.0 and age >= window) or age > counters[CLOCK] - counters[LAST_RESTART]:
+    if (p.window > 0.0 and age >= p.window) or age > s.counters[CLOCK] - s.counters[LAST_RESTART]:
         return
-    weight = gamma**age if age != 0.0 else 1.0
-    accumulate(gram, gram_squared, moment, action, reward, weight, weight * weight)
-    counters[WEIGHT_SQUARES] += weight * weight
-    counters[STALE] = 1.0
-    if age > 0.0:
-        counters[STEPS] += 1.0
-    if window > 0.0:
-        _store(counters, history, action, reward, counters[CLOCK] - age)
+    weight = s.counters[UNIT]
+    if age != 0.0:
+        weight *= p.gamma**age
+    _add(p, s, action, reward, weight)
+    if p.window > 0.0:
+        _store(s.counters, s.history, action, reward, s.counters[CLOCK] - age)
+
+
+@kernel
+def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
+    """Add to the sums, or for a negative weight take out; the factor follows if it can."""
+    squared = weight * abs(weight)
+    accumulate(s.gram, s.gram_squared, s.moment, action, reward, weight, squared)
+    s.counters[WEIGHT_SQUARES] += squared
+    s.counters[STALE] = 1.0
+    if p.follow == 0.0:
+        s.counters[FACTOR_AGE] = -1.0
+    elif s.counters[FACTOR_AGE] >= 0.0:
+        vector = np.empty(s.moment.shape[1])
+        for i in range(vector.size):
+            vector[i] = action[i]
+        kept = update_factor(s.factor, vector, weight, 0.5 * s.counters[RIDGE])
+        s.counters[FACTOR_AGE] = s.counters[FACTOR_AGE] + 1.0 if kept else -1.0
+
+
+@kernel
+def _discount(p: Any, s: Any, rounds: float) -> None:
+    """Let the unit grow, bring it back to one where it is too large, and restore λ when it is due."""
+    unit = s.counters[UNIT] * p.gamma**-rounds
+    if not unit < LARGEST_UNIT:
+        factor = p.gamma**rounds / s.counters[UNIT]
+        shrink(s.gram, s.gram_squared, s.moment, factor)
+        s.counters[WEIGHT_SQUARES] *= factor * factor
+        s.counters[RIDGE] *= factor
+        s.counters[MU] *= factor * factor
+        s.counters[FACTOR_AGE] = -1.0
+        unit = 1.0
+    s.counters[UNIT] = unit
+    due = p.restore <= 1.0 or s.counters[CLOCK] - s.counters[RESTORED] >= p.restore
+    # λ that has faded to nothing could not be told from rounding.
+    if due or s.counters[RIDGE] < 1e-6 * p.ridge * unit:
+        s.counters[RIDGE] = p.ridge * unit
+        s.counters[MU] = p.mu * unit * unit
+        s.counters[RESTORED] = s.counters[CLOCK]
+        s.counters[FACTOR_AGE] = -1.0
 
 
 @kernel
@@ -104,70 +138,60 @@ def _store(counters: Array, history: Array, action: Array, reward: float, observ
 
 
 @kernel
-def _leave_window(
-    window: float,
-    gram: Array,
-    gram_squared: Array,
-    moment: Array,
-    counters: Array,
-    history: Array,
-) -> None:
+def _leave_window(p: Any, s: Any) -> None:
     """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
 
     Adding and withdrawing leave rounding behind, which never decays. A fresh sum after as many
     withdrawals as the window holds costs O(d²) a round and bounds it.
     """
-    dim = moment.size
-    capacity = history.shape[0]
-    while counters[STORED] > 0.0:
-        row = history[int(counters[FIRST])]
-        if row[dim + 1] > counters[CLOCK] - window:
+    dim = s.moment.shape[1]
+    capacity = s.history.shape[0]
+    while s.counters[STORED] > 0.0:
+        row = s.history[int(s.counters[FIRST])]
+        if row[dim + 1] > s.counters[CLOCK] - p.window:
             break
-        accumulate(gram, gram_squared, moment, row, row[dim], -1.0, -1.0)
-        counters[WEIGHT_SQUARES] -= 1.0
-        counters[FIRST] = (counters[FIRST] + 1.0) % capacity
-        counters[STORED] -= 1.0
-        counters[WITHDRAWN] += 1.0
-    if counters[WITHDRAWN] > 0.0 and counters[WITHDRAWN] >= counters[STORED]:
-        _sum_afresh(gram, gram_squared, moment, counters, history)
+        _add(p, s, row, row[dim], -1.0)
+        s.counters[FIRST] = (s.counters[FIRST] + 1.0) % capacity
+        s.counters[STORED] -= 1.0
+        s.counters[WITHDRAWN] += 1.0
+    if s.counters[WITHDRAWN] > 0.0 and s.counters[WITHDRAWN] >= s.counters[STORED]:
+        _sum_afresh(s)
 
 
 @kernel
-def _sum_afresh(
-    gram: Array, gram_squared: Array, moment: Array, counters: Array, history: Array
-) -> None:
-    _clear(gram, gram_squared, moment)
-    dim = moment.size
-    capacity = history.shape[0]
-    first = int(counters[FIRST])
-    for place in range(int(counters[STORED])):
-        row = history[(first + place) % capacity]
-        accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0)
-    counters[WITHDRAWN] = 0.0
+def _sum_afresh(s: Any) -> None:
+    _clear(s)
+    dim = s.moment.shape[1]
+    capacity = s.history.shape[0]
+    first = int(s.counters[FIRST])
+    for place in range(int(s.counters[STORED])):
+        row = s.history[(first + place) % capacity]
+        accumulate(s.gram, s.gram_squared, s.moment, row, row[dim], 1.0, 1.0)
+    s.counters[WITHDRAWN] = 0.0
 
 
 @kernel
-def _restart_if_due(
-    gram: Array, gram_squared: Array, moment: Array, counters: Array, restarts: Array
-) -> None:
+def _restart_if_due(s: Any) -> None:
     """Forget all at ``restarts``: the rounds, in order, at which a new start is to be made."""
-    opening = counters[CLOCK] + 1.0
-    due = int(counters[RESTARTS_DONE])
-    while due < restarts.size and restarts[due] <= opening:
+    opening = s.counters[CLOCK] + 1.0
+    due = int(s.counters[RESTARTS_DONE])
+    while due < s.restarts.size and s.restarts[due] <= opening:
         due += 1
-    if due > counters[RESTARTS_DONE]:
-        _clear(gram, gram_squared, moment)
-        counters[WEIGHT_SQUARES] = 0.0
-        counters[STORED] = 0.0
-        counters[LAST_RESTART] = restarts[due - 1]
-        counters[RESTARTS_DONE] = due
+    if due > s.counters[RESTARTS_DONE]:
+        _clear(s)
+        s.counters[WEIGHT_SQUARES] = 0.0
+        s.counters[STORED] = 0.0
+        s.counters[LAST_RESTART] = s.restarts[due - 1]
+        s.counters[RESTARTS_DONE] = due
+        s.counters[FACTOR_AGE] = -1.0
 
 
 @kernel
-def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
-    fill_matrix(gram, 0.0)
-    fill_matrix(gram_squared, 0.0)
-    fill(moment, 0.0)
+def _clear(s: Any) -> None:
+    for part in range(2):
+        fill_matrix(s.gram[part], 0.0)
+        fill_matrix(s.gram_squared[part], 0.0)
+    fill_matrix(s.moment, 0.0)
 
 
 def make_room(counters: Array, history: Array, *, more: int) -> tuple[Array, Array]:

@@ -32,6 +32,11 @@ CLICK_RATE: Final = 0.361
 SECONDS: Final = int(30.9 * 86_400)
 
 _SKEW: Final = 1.0  # the k-th level of a column has probability ∝ k^-_SKEW
+_SEGMENTS: Final = 12
+_QUIET: Final = 3  # the largest segments, which seldom click
+_SEGMENT_EFFECT: Final = 3.0  # ± on the log-odds of a click
+_STRAY: Final = 0.1  # rows of no segment, whose categories are independent
+_FINE: Final = 1000  # columns of more levels than this vary within a segment
 _EFFECT: Final = 5.0  # on the log-odds of a click, divided by the logarithm of the cardinality
 _CALIBRATION_ROWS: Final = 200_000  # drawn to find the intercept that gives CLICK_RATE
 _ROWS_PER_USER: Final = 2.7
@@ -78,32 +83,54 @@ def _write(text: gzip.GzipFile, *, rows: int, seed: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Column:
-    """A categorical column: the ids of its levels, how frequent they are, and what they do."""
+    """A categorical column: its levels, and where on their scale the segments lie.
+
+    The levels share out [0, 1) by their probabilities, and so, in an order of the column's own,
+    do the segments: rows of all segments together have the column's levels as often as others.
+    """
 
     ids: Ints  # (levels,), distinct
     cumulative: Floats  # (levels,), of the levels' probabilities
     effects: Floats  # (levels,), on the log-odds of a click
+    starts: Floats  # (segments,), in [0, 1)
 
 
-def _column(rng: np.random.Generator, *, levels: int) -> _Column:
+def _column(rng: np.random.Generator, *, levels: int, shares: Floats) -> _Column:
     weights = np.arange(1, levels + 1) ** -_SKEW
+    order = rng.permutation(len(shares))
+    starts = np.empty(len(shares))
+    starts[order] = np.cumsum(shares[order]) - shares[order]
     return _Column(
         # Numbers of up to eight digits that look hashed, and carry the mark of a stand-in.
         ids=STANDIN_REMAINDER + STANDIN_MODULUS * rng.choice(300_000, levels, replace=False),
         cumulative=np.cumsum(weights / weights.sum()),
         # Coarse columns matter most: effects of rare levels would be lost to a truncated SVD.
         effects=rng.choice([-1.0, 1.0], levels) * (_EFFECT / np.log(levels)),
+        starts=starts,
     )
+
+
+def _shares() -> Floats:
+    """Shares of the segments in the rows that belong to one, (segments,)."""
+    weights = np.arange(1, _SEGMENTS + 1) ** -_SKEW
+    return weights / weights.sum()
 
 
 def _draw(
     rng: np.random.Generator, columns: Mapping[str, _Column], size: int
 ) -> tuple[dict[str, Ints], Floats]:
-    """Draw `size` rows of independent categories: the ids by column, and the log-odds (size,)."""
-    ids, log_odds = {}, np.zeros(size)
+    """Draw `size` rows: the ids by column, and the log-odds of a click (size,)."""
+    shares = _shares()
+    segment = rng.choice(len(shares), size=size, p=shares)
+    stray = rng.random(size) < _STRAY
+    ids: dict[str, Ints] = {}
+    log_odds = np.where(stray, 0.0, np.where(segment < _QUIET, -_SEGMENT_EFFECT, _SEGMENT_EFFECT))
     for name, column in columns.items():
+        own = rng.random(size)
+        within = own if len(column.ids) > _FINE else 0.5
+        place = np.where(stray, own, column.starts[segment] + shares[segment] * within)
         # Without the last entry, which may be rounded to less than the number drawn.
-        level = np.searchsorted(column.cumulative[:-1], rng.random(size), side="right")
+        level = np.searchsorted(column.cumulative[:-1], place, side="right")
         ids[name] = column.ids[level]
         log_odds += column.effects[level]
     return ids, log_odds
@@ -112,7 +139,8 @@ def _draw(
 def _chunks(*, rows: int, seed: int) -> Iterator[dict[str, Ints | Floats]]:
     """Yield the rows in order of time, as columns by name, `_CHUNK` rows at a time."""
     rng = np.random.default_rng(seed)
-    columns = {name: _column(rng, levels=levels) for name, levels in LEVELS.items()}
+    shares = _shares()
+    columns = {name: _column(rng, levels=n, shares=shares) for name, n in LEVELS.items()}
     intercept = _intercept(_draw(rng, columns, _CALIBRATION_ROWS)[1])
     for start in range(0, rows, _CHUNK):
         size = min(_CHUNK, rows - start)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from .._compile import kernel
 from ..arrays import Array
+from ..memory import UNIT
 from ..policies import DLinUCB
 from ..policies import weighted as family
 from ..policies.kernels import Kernels
@@ -18,10 +19,12 @@ def learn(
 ) -> None:
     """Ṽ ← γ² V + a aᵀ + (1 − γ²) λI with the *new* V, where Algorithm 1 has the old Ṽ."""
     family.learn(p, s, action, reward, age)
-    squared = p.gamma * p.gamma
+    unit = s.counters[UNIT]
     for i in range(action.size):
         for j in range(i + 1):
-            s.gram_squared[i, j] = squared * s.gram[i, j] + action[i] * action[j]
+            fading = p.gamma * p.gamma * s.gram[0, i, j]
+            s.gram_squared[0, i, j] = unit * (fading + unit * action[i] * action[j])
+            s.gram_squared[1, i, j] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

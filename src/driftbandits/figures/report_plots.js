@@ -103,7 +103,7 @@ function regretPlot(experiment, { logarithmic }) {
     xaxis: { ...roundAxis(experiment), hoverformat: ",d" },
     yaxis: {
       title: { text: "cumulative regret", standoff: 10 }, type: logarithmic ? "log" : "linear",
-      tickformat: logarithmic ? "" : ",", rangemode: "tozero", dtick: logarithmic ? 1 : undefined,
+      tickformat: ",", rangemode: "tozero", dtick: logarithmic ? 1 : undefined,
     },
     shapes: [...changeLines(experiment), ...detectionLines],
   });

@@ -18,6 +18,9 @@ from .style import title
 
 Part = Callable[[str, Result], str]
 
+# Parts that show data, and so say whether it is a stand-in.
+_DRAWN = ("regret", "final", "estimates", "detections", "coverage")
+
 
 def entry(key: str, result: Result) -> str:
     """An experiment's lines in the table of contents."""
@@ -30,9 +33,11 @@ def entry(key: str, result: Result) -> str:
 def section(key: str, result: Result) -> str:
     """All about one experiment; ``key`` names its elements."""
     mark = ' <span class="mark">stand-in data</span>' if result.config.get("standin") else ""
+    marks = dict.fromkeys(_DRAWN, mark)
     parts = "".join(
         f'<section id="{key}-{name}" aria-labelledby="{key}-{name}-heading">'
-        f'<h3 id="{key}-{name}-heading">{heading}{mark}</h3>{content(key, result)}</section>'
+        f'<h3 id="{key}-{name}-heading">{heading}{marks.get(name, "")}</h3>'
+        f"{content(key, result)}</section>"
         for name, heading, content in _parts(result)
     )
     about = result.config.get("description")
@@ -80,16 +85,14 @@ def _figure(key: str, name: str, label: str, caption: str, controls: str = "") -
 
 
 def _regret(key: str, result: Result) -> str:
-    caption = "Mean over runs; bands reach from the 5% to the 95% quantile."
+    sentences = ["Mean over runs; bands reach from the 5% to the 95% quantile."]
     if change_points(result):
-        caption += " Red lines mark the changes"
-        caption += (
-            ", dashed ones their mean detection, with the share of runs that noticed."
-            * (has_detections(result))
-            or "."
-        )
+        sentences.append("Red lines mark the changes.")
+    if change_points(result) and has_detections(result):
+        sentences.append("Lines with a percentage: mean detection, by that share of the runs.")
     if bounded(result):
-        caption += " The paper’s regret bounds wait in the legend."
+        sentences.append("The paper’s regret bounds wait in the legend.")
+    caption = " ".join(sentences)
     controls = (
         '<p class="controls"><label><input type="checkbox" class="logarithmic"> '
         "logarithmic scale</label></p>"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from .. import tuning as rules
-from ..arrays import one_of, open_unit
+from ..arrays import one_of, open_unit, whole
 from ..estimator import RADIUS_KINDS, RadiusKind
 from .problem import Problem
 from .registry import register
@@ -28,6 +28,9 @@ class DLinUCB(WeightedPolicy):
         gamma: Discount γ in (0, 1), what a weight keeps in a round.
         confidence: Which radius: "per-round" (Theorem 1), "anytime" (holds at all rounds
             together, where Theorem 1 does not) or "determinant" (per-round, and tighter).
+        restore_every: Rounds after which λ is put back in place. 1 is Algorithm 1, at O(d³) a
+            round. With m > 1 it fades with the data in between, λ_t and μ_t are those of Theorem 1,
+            which allows any, and a round costs O(d² + d³/m): for large d, take m = d.
 
     Examples:
         >>> import numpy as np
@@ -45,6 +48,7 @@ class DLinUCB(WeightedPolicy):
 
     gamma: float
     confidence: RadiusKind = "per-round"
+    restore_every: int = 1
 
     @classmethod
     def from_budget(
@@ -77,9 +81,14 @@ class DLinUCB(WeightedPolicy):
         super()._validate()
         open_unit("gamma", self.gamma)
         one_of("confidence", self.confidence, RADIUS_KINDS)
+        whole("restore_every", self.restore_every, least=1)
 
     def _make_parameters(self) -> Parameters:
-        return self._parameters_with(gamma=self.gamma, radius=RADIUS_CODES[self.confidence])
+        return self._parameters_with(
+            gamma=self.gamma,
+            radius=RADIUS_CODES[self.confidence],
+            restore=self.restore_every,
+        )
 
     def _initial_state(self) -> State:
-        return initial_state(dim=self.dim, discounted=True)
+        return initial_state(dim=self.dim, ridge=self.ridge, discounted=True)

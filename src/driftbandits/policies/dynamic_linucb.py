@@ -11,9 +11,9 @@ import numpy as np
 from .._compile import entry_point, kernel
 from ..arrays import Array, open_unit, whole
 from ..confidence import per_round_radius
-from ..estimator import accumulate, widths
 from ..linalg import cholesky, copy, copy_matrix, fill, fill_matrix, solve
 from ..memory import CLOCK
+from ..sums import accumulate, widths
 from .kernels import Kernels, argmax
 from .linear import Fit, LinearPolicy
 from .problem import Problem
@@ -60,11 +60,11 @@ class State(NamedTuple):
     counters: Array
     facts: Array  # (POOL, FACTS)
     failures: Array  # (POOL, τ), rings of e
-    grams: Array  # (POOL, d, d)
-    moments: Array  # (POOL, d)
+    grams: Array  # (POOL, 2, d, d), with what rounding owes
+    moments: Array  # (POOL, 2, d)
     factors: Array  # (POOL, d, d)
     thetas: Array  # (POOL, d)
-    unweighted: Array  # (0, 0): all weights are one
+    unweighted: Array  # (2, 0, 0): all weights are one
     detections: Array  # rounds
 
 
@@ -83,8 +83,9 @@ def add_model(s: State) -> None:
     s.facts[m, HALF_WIDTH] = 0.5
     s.facts[m, STALE] = 1.0
     fill(s.failures[m], 0.0)
-    fill_matrix(s.grams[m], 0.0)
-    fill(s.moments[m], 0.0)
+    for part in range(2):
+        fill_matrix(s.grams[m, part], 0.0)
+    fill_matrix(s.moments[m], 0.0)
     s.counters[MODELS] = m + 1.0
 
 
@@ -95,8 +96,9 @@ def remove_model(s: State, m: int) -> None:
     for i in range(m, last):
         copy(s.facts[i + 1], s.facts[i])
         copy(s.failures[i + 1], s.failures[i])
-        copy_matrix(s.grams[i + 1], s.grams[i])
-        copy(s.moments[i + 1], s.moments[i])
+        for part in range(2):
+            copy_matrix(s.grams[i + 1, part], s.grams[i, part])
+        copy_matrix(s.moments[i + 1], s.moments[i])
         copy_matrix(s.factors[i + 1], s.factors[i])
         copy(s.thetas[i + 1], s.thetas[i])
     s.counters[MODELS] = last
@@ -119,10 +121,10 @@ def prepare(p: Parameters, s: State, m: int) -> None:
     """Bring the factor, θ̂ and β of model ``m`` up to date."""
     if s.facts[m, STALE] == 0.0:
         return
-    cholesky(s.grams[m], p.ridge, s.factors[m])
-    solve(s.factors[m], s.moments[m], s.thetas[m])
+    cholesky(s.grams[m, 0], p.ridge, s.factors[m])
+    solve(s.factors[m], s.moments[m, 0], s.thetas[m])
     s.facts[m, RADIUS] = per_round_radius(
-        s.moments.shape[1],
+        s.thetas.shape[1],
         p.ridge,
         p.ridge,
         p.noise,
@@ -298,11 +300,11 @@ class DynamicLinUCB(LinearPolicy):
             counters=np.zeros(COUNTERS),
             facts=np.zeros((POOL, FACTS)),
             failures=np.zeros((POOL, self.memory)),
-            grams=np.zeros((POOL, d, d)),
-            moments=np.zeros((POOL, d)),
+            grams=np.zeros((POOL, 2, d, d)),
+            moments=np.zeros((POOL, 2, d)),
             factors=np.zeros((POOL, d, d)),
             thetas=np.zeros((POOL, d)),
-            unweighted=np.zeros((0, 0)),
+            unweighted=np.zeros((2, 0, 0)),
             detections=np.zeros(0),
         )
         state.counters[MODELS] = 1.0
@@ -313,7 +315,8 @@ class DynamicLinUCB(LinearPolicy):
     def _fit(self) -> Fit:
         m = _prepare_leader_entry(self._parameters, *self._state)
         state = self._state
-        return Fit(state.factors[m], state.unweighted, state.thetas[m], float(state.facts[m, RADIUS]))
+        radius = float(state.facts[m, RADIUS])
+        return Fit(state.factors[m], state.unweighted, self.ridge, state.thetas[m], radius)
 
     def _growing(self) -> tuple[str, ...]:
         return ("detections",)

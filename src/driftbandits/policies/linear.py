@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array, float_array, non_negative, open_unit, positive
-from ..estimator import widths_entry
+from ..sums import widths_entry
 from .base import Policy
 
 
@@ -17,7 +17,8 @@ class Fit(NamedTuple):
     """The estimate in force, as views of the state."""
 
     factor: Array  # (d, d), lower Cholesky factor of V
-    gram_squared: Array  # (d, d), Ṽ without its ridge; empty where Ṽ = V
+    gram_squared: Array  # (2, d, d), Ṽ without its ridge; (2, 0, 0) where Ṽ = V
+    mu: float  # that ridge
     theta: Array  # (d,), θ̂
     radius: float  # β
 
@@ -64,7 +65,7 @@ class LinearPolicy(Policy):
         fit = self._fit()
         out = np.empty(len(rows))
         columns = np.array(rows.T, order="C")
-        widths_entry(fit.factor, fit.gram_squared, float(self.ridge), columns, out)
+        widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
         return out
 
     def _validate(self) -> None:

@@ -48,4 +48,4 @@ class LinUCB(WeightedPolicy):
         return self._parameters_with(radius=RADIUS_CODES[self.confidence])
 
     def _initial_state(self) -> State:
-        return initial_state(dim=self.dim)
+        return initial_state(dim=self.dim, ridge=self.ridge)

@@ -57,4 +57,4 @@ class OracleRestartLinUCB(WeightedPolicy):
     def _initial_state(self) -> State:
         # Before round 1 there is nothing to forget.
         restarts = [float(point) for point in self.change_points if point > 1]
-        return initial_state(dim=self.dim, restarts=np.array(restarts, dtype=np.float64))
+        return initial_state(dim=self.dim, ridge=self.ridge, restarts=np.array(restarts, dtype=np.float64))

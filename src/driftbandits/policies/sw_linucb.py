@@ -83,7 +83,7 @@ class SWLinUCB(WeightedPolicy):
         )
 
     def _initial_state(self) -> State:
-        return initial_state(dim=self.dim, window=self.window)
+        return initial_state(dim=self.dim, ridge=self.ridge, window=self.window)
 
     def _held(self, rounds: int) -> int:
         return min(rounds, int(self.window))

@@ -8,15 +8,16 @@ in parameters, not in code.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .._compile import entry_point, kernel
 from ..arrays import Array
 from ..confidence import anytime_delta, mixture_radius, per_round_radius, published_window_radius
-from ..estimator import RadiusKind, widths
+from ..estimator import RadiusKind
 from ..linalg import (
     cholesky,
     column_norms_squared,
@@ -25,20 +26,26 @@ from ..linalg import (
     log_determinant,
     solve,
     solve_lower,
+    symmetric,
 )
 from ..memory import (
     COUNTERS,
+    FACTOR_AGE,
     FIRST,
+    MU,
     RADIUS,
     RESTARTS_DONE,
+    RIDGE,
     STALE,
     STEPS,
     STORED,
+    UNIT,
     WEIGHT_SQUARES,
     make_room,
     pass_time,
     remember,
 )
+from ..sums import widths
 from .kernels import Kernels, argmax
 from .linear import Fit, LinearPolicy
 
@@ -49,6 +56,10 @@ RADIUS_CODES: dict[RadiusKind, int] = {
     "anytime": ANYTIME,
     "determinant": DETERMINANT,
 }
+
+# Dimension from which rank-one changes of the factor are faster than making it afresh
+# (benchmarks, "scaling").
+FOLLOW_FROM = 16
 
 
 class Parameters(NamedTuple):
@@ -64,14 +75,16 @@ class Parameters(NamedTuple):
     action_bound: float
     radius: float
     horizon: float  # for the union bound over rounds
+    restore: float  # rounds after which λ is put in place under discounting
+    follow: float  # 1 where the factor follows the sums by rank-one changes
 
 
 class State(NamedTuple):
     """Sums, clock and history, and what was last computed from them."""
 
-    gram: Array  # (d, d), Σ w a aᵀ
-    gram_squared: Array  # (d, d), Σ w² a aᵀ; empty where all weights are one
-    moment: Array  # (d,), b
+    gram: Array  # (2, d, d), Σ w a aᵀ and what rounding owes it
+    gram_squared: Array  # (2, d, d), Σ w² a aᵀ; (2, 0, 0) where all weights are one
+    moment: Array  # (2, d), b
     counters: Array  # see driftbandits.memory
     history: Array  # (capacity, d + 2), the window's rows [action, reward, round]
     restarts: Array  # rounds at which all is forgotten
@@ -80,15 +93,22 @@ class State(NamedTuple):
 
 
 def initial_state(
-    *, dim: int, discounted: bool = False, window: int = 0, restarts: Array | None = None
+    *,
+    dim: int,
+    ridge: float,
+    discounted: bool = False,
+    window: int = 0,
+    restarts: Array | None = None,
 ) -> State:
     """A state that has seen nothing."""
     counters = np.zeros(COUNTERS)
-    counters[STALE] = 1.0
+    counters[STALE], counters[UNIT], counters[FACTOR_AGE] = 1.0, 1.0, -1.0
+    counters[RIDGE] = counters[MU] = ridge
+    squared = dim if discounted else 0
     return State(
-        gram=np.zeros((dim, dim)),
-        gram_squared=np.zeros((dim, dim) if discounted else (0, 0)),
-        moment=np.zeros(dim),
+        gram=np.zeros((2, dim, dim)),
+        gram_squared=np.zeros((2, squared, squared)),
+        moment=np.zeros((2, dim)),
         counters=counters,
         history=np.zeros((min(window, 64), dim + 2)),
         restarts=np.zeros(0) if restarts is None else restarts,
@@ -100,38 +120,33 @@ def initial_state(
 @kernel
 def current_radius(p: Parameters, s: State) -> float:
     """β for what is remembered now; for the determinant radius ``factor`` must be that of V."""
-    dim = s.moment.size
+    dim = s.theta.size
+    ridge, mu = s.counters[RIDGE], s.counters[MU]
     if p.radius == PUBLISHED_WINDOW:
         return published_window_radius(
             dim, p.ridge, p.noise, p.delta, p.theta_bound, p.action_bound, p.window
         )
+    if p.radius == DETERMINANT:
+        volume = max(_log_determinant_squared(s) - dim * np.log(mu), 0.0)
+        return mixture_radius(ridge, mu, p.noise, p.delta, p.theta_bound, volume)
     delta = p.delta
     if p.radius == ANYTIME:
         delta = anytime_delta(p.delta, s.counters[STEPS])
     elif p.radius == UNION:
         delta = p.delta / p.horizon
-    elif p.radius == DETERMINANT:
-        volume = max(_log_determinant_squared(p, s) - dim * np.log(p.mu), 0.0)
-        return mixture_radius(p.ridge, p.mu, p.noise, p.delta, p.theta_bound, volume)
+    squares = max(s.counters[WEIGHT_SQUARES], 0.0)
     return per_round_radius(
-        dim,
-        p.ridge,
-        p.mu,
-        p.noise,
-        delta,
-        p.theta_bound,
-        p.action_bound,
-        max(s.counters[WEIGHT_SQUARES], 0.0),
+        dim, ridge, mu, p.noise, delta, p.theta_bound, p.action_bound, squares
     )
 
 
 @kernel
-def _log_determinant_squared(p: Parameters, s: State) -> float:
+def _log_determinant_squared(s: State) -> float:
     """log det Ṽ."""
-    if s.gram_squared.shape[0] == 0:
+    if s.gram_squared.shape[1] == 0:
         return log_determinant(s.factor)
-    factor = np.empty(s.gram_squared.shape)
-    cholesky(s.gram_squared, p.mu, factor)
+    factor = np.empty(s.factor.shape)
+    cholesky(s.gram_squared[0], s.counters[MU], factor)
     return log_determinant(factor)
 
 
@@ -140,8 +155,12 @@ def prepare(p: Parameters, s: State) -> None:
     """Bring the factor of V, θ̂ and β up to date with the sums."""
     if s.counters[STALE] == 0.0:
         return
-    cholesky(s.gram, p.ridge, s.factor)
-    solve(s.factor, s.moment, s.theta)
+    # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
+    # costs no more than they do.
+    if not 0.0 <= s.counters[FACTOR_AGE] < 32.0 + s.theta.size:
+        cholesky(s.gram[0], s.counters[RIDGE], s.factor)
+        s.counters[FACTOR_AGE] = 0.0
+    solve(s.factor, s.moment[0], s.theta)
     s.counters[RADIUS] = current_radius(p, s)
     s.counters[STALE] = 0.0
 
@@ -170,41 +189,21 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     """The action of the largest upper confidence bound."""
     prepare(p, s)
     radius = s.counters[RADIUS]
-    optimistic(s.factor, s.gram_squared, p.mu, s.theta, radius, columns, scratch, scores)
+    mu = s.counters[MU]
+    optimistic(s.factor, s.gram_squared, mu, s.theta, radius, columns, scratch, scores)
     return argmax(scores)
 
 
 @kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Add an observation to what is remembered."""
-    remember(
-        p.gamma,
-        p.window,
-        s.gram,
-        s.gram_squared,
-        s.moment,
-        s.counters,
-        s.history,
-        action,
-        reward,
-        age,
-    )
+    remember(p, s, action, reward, age)
 
 
 @kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Let the memory fade by ``rounds`` rounds."""
-    pass_time(
-        p.gamma,
-        p.window,
-        s.gram,
-        s.gram_squared,
-        s.moment,
-        s.counters,
-        s.history,
-        s.restarts,
-        rounds,
-    )
+    pass_time(p, s, rounds)
 
 
 @kernel
@@ -214,14 +213,14 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
     dim = theta.size
     image, norm = np.empty((dim, 1)), np.empty(1)
     for i in range(dim):
-        image[i, 0] = p.ridge * (s.theta[i] - theta[i])
+        image[i, 0] = s.counters[RIDGE] * (s.theta[i] - theta[i])
         for j in range(dim):
-            image[i, 0] += s.gram[max(i, j), min(i, j)] * (s.theta[j] - theta[j])
-    if s.gram_squared.shape[0] == 0:
+            image[i, 0] += s.gram[0, max(i, j), min(i, j)] * (s.theta[j] - theta[j])
+    if s.gram_squared.shape[1] == 0:
         solve_lower(s.factor, image)
     else:
         factor = np.empty((dim, dim))
-        cholesky(s.gram_squared, p.mu, factor)
+        cholesky(s.gram_squared[0], s.counters[MU], factor)
         solve_lower(factor, image)
     column_norms_squared(image, norm)
     return np.sqrt(norm[0]) > s.counters[RADIUS]
@@ -251,9 +250,52 @@ class WeightedPolicy(LinearPolicy):
 
     kernels: ClassVar[Kernels] = WEIGHTED
 
+    def update(
+        self,
+        actions: Any,
+        rewards: Any,
+        *,
+        round: int | float | Sequence[float] | Array | None = None,
+    ) -> None:
+        """Learn from an action (d,) and its reward, or a batch; see `Policy.update`."""
+        known = self._state.counters[WEIGHT_SQUARES]
+        super().update(actions, rewards, round=round)
+        if round is not None and self._state.counters[WEIGHT_SQUARES] != known:
+            # A change that no closing round comes with: one more for an anytime bound to cover.
+            self._state.counters[STEPS] += 1.0
+
+    @property
+    def design(self) -> Array:
+        """V, shape (d, d), in units in which an observation made now has weight one."""
+        unit = self._state.counters[UNIT]
+        ridge = self._state.counters[RIDGE] * np.eye(self.dim)
+        return np.asarray((symmetric(self._state.gram[0]) + ridge) / unit)
+
+    @property
+    def squared_design(self) -> Array:
+        """Ṽ, shape (d, d), in those units."""
+        if self._state.gram_squared.shape[1] == 0:
+            return self.design
+        unit = self._state.counters[UNIT]
+        mu = self._state.counters[MU] * np.eye(self.dim)
+        return np.asarray((symmetric(self._state.gram_squared[0]) + mu) / unit**2)
+
+    @property
+    def moment(self) -> Array:
+        """b, shape (d,), in those units."""
+        return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
+
     def _parameters_with(
-        self, *, radius: int, gamma: float = 1.0, window: float = 0.0, horizon: float = 1.0
+        self,
+        *,
+        radius: int,
+        gamma: float = 1.0,
+        window: float = 0.0,
+        horizon: float = 1.0,
+        restore: int = 1,
     ) -> Parameters:
+        # Under discounting V changes by more than a rank-one matrix whenever λ is restored.
+        rank_one = gamma == 1.0 or restore > 1
         return Parameters(
             gamma=gamma,
             window=window,
@@ -265,12 +307,15 @@ class WeightedPolicy(LinearPolicy):
             action_bound=self.action_bound,
             radius=radius,
             horizon=horizon,
+            restore=restore,
+            follow=float(rank_one and self.dim >= FOLLOW_FROM),
         )
 
     def _fit(self) -> Fit:
         state = self._state
         prepare_entry(self._parameters, *state)
-        return Fit(state.factor, state.gram_squared, state.theta, float(state.counters[RADIUS]))
+        mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
+        return Fit(state.factor, state.gram_squared, mu, state.theta, radius)
 
     def _make_room(self, more: int) -> None:
         if "history" in self._growing():
