@@ -209,8 +209,8 @@ class History:
         count = len(event.rewards)
         self.actions.extend(event.actions)
         self.rewards.extend(float(r) for r in event.rewards)
-        late = isinstance(event, Late)
-        self.rounds.extend(event.rounds.tolist() if late else [self.clock] * count)
+        rounds = event.rounds.tolist() if isinstance(event, Late) else [self.clock] * count
+        self.rounds.extend(rounds)
 
     def truth(self, weights: Exact, *, dim: int, ridge: float) -> Truth:
         """The estimate under ``weights``, with μ = λ as all policies have it."""
@@ -282,9 +282,9 @@ def random_events(source: Source, count: int, *, fractional: bool) -> list[Event
         kind = rng.choice(["update", "batch", "advance", "late"], p=[0.5, 0.1, 0.2, 0.2])
         size = int(rng.integers(2, 5)) if kind == "batch" else 1
         if kind == "advance":
-            rounds = float(rng.uniform(0.05, 2.5)) if fractional else float(rng.integers(1, 4))
-            events.append(Advance(rounds))
-            clock += rounds
+            passed = float(rng.uniform(0.05, 2.5)) if fractional else float(rng.integers(1, 4))
+            events.append(Advance(passed))
+            clock += passed
         elif kind == "late":
             size = int(rng.integers(1, 4))
             lowest = max(1.0, clock - 30)

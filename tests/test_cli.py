@@ -43,9 +43,7 @@ experiment = Experiment(
 
 def driftbandits(*arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from driftbandits.cli import main; main()", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, check=False
-    )
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def files(folder: Path) -> dict[str, bytes]:

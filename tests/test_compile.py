@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
 import driftbandits
@@ -17,7 +16,7 @@ from driftbandits import LinUCB, _compile, estimator
 PACKAGE = Path(driftbandits.__file__).parent
 
 compiled_only = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="there is no cache without the compiler"
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no cache without the compiler"
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from driftbandits.environments import (
     ActionSequence,
     Block,
@@ -189,7 +190,11 @@ def test_heteroscedastic_noise_follows_the_action() -> None:
 
 def test_arrays_are_an_environment() -> None:
     rng = RNG(0)
-    actions, theta, noise = rng.normal(size=(40, 3, 2)), rng.normal(size=(40, 2)), rng.normal(size=40)
+    actions, theta, noise = (
+        rng.normal(size=(40, 3, 2)),
+        rng.normal(size=(40, 2)),
+        rng.normal(size=40),
+    )
     source = Environment.from_arrays(actions=actions, parameters=theta, noise=noise)
     block = whole(source)
     np.testing.assert_array_equal(block.actions, actions.transpose(0, 2, 1))
@@ -220,7 +225,9 @@ def test_bad_descriptions_are_refused(make: Any, message: str) -> None:
 
 
 def test_a_callable_that_returns_the_wrong_shape_is_refused() -> None:
-    source = environment(actions=DrawnActions(function=lambda t, rng: np.ones((2, 2)), dim=2, count=3))
+    source = environment(
+        actions=DrawnActions(function=lambda t, rng: np.ones((2, 2)), dim=2, count=3)
+    )
     with pytest.raises(ValueError, match="round 1"):
         next(source.blocks(seed=0, replication=0))
 

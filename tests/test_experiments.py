@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+
 from driftbandits import DLinUCB, OracleRestartLinUCB, SWLinUCB
 from driftbandits.environments import Kronecker, RandomWalk
 from driftbandits.experiments import (
@@ -71,8 +72,11 @@ def test_an_experiment_of_ones_own(tmp_path: Path) -> None:
         policies = ["D-LinUCB", "Random"]
         [environment]
         path = { kind = "random-walk", step = 0.1, dim = 6 }
-        actions = { kind = "kronecker", arms = 2, contexts = { kind = "sphere", dim = 3, count = 1 } }
         noise = { kind = "bounded", level = 0.2 }
+        [environment.actions]
+        kind = "kronecker"
+        arms = 2
+        contexts = { kind = "sphere", dim = 3, count = 1 }
         """
     )
     experiment = build(read(file))
@@ -138,4 +142,3 @@ def test_as_published_is_the_released_recursion() -> None:
         v_squared = gamma**2 * v + np.outer(a, a) + (1 - gamma**2) * ridge * eye
         b = gamma * b + reward * a
         policy.update(a, reward)
-

@@ -35,8 +35,8 @@ def test_scale_of_weights_and_penalties(seed: int, dim: int, alpha: float, kind:
     plain, scaled = WeightedLeastSquares(dim=dim), WeightedLeastSquares(dim=dim)
     plain.observe(actions, rewards, weights=weights)
     scaled.observe(actions, rewards, weights=alpha * weights)
-    one = {"ridge": 0.3, "mu": 0.7}
-    other = {"ridge": alpha * 0.3, "mu": alpha**2 * 0.7}
+    one: dict[str, Any] = {"ridge": 0.3, "mu": 0.7}
+    other: dict[str, Any] = {"ridge": alpha * 0.3, "mu": alpha**2 * 0.7}
     # κ(V) is below 1e3 here, so rounding stays below 1e-12.
     np.testing.assert_allclose(
         scaled.estimate(ridge=other["ridge"]), plain.estimate(ridge=one["ridge"]), atol=1e-12

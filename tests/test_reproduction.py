@@ -7,11 +7,13 @@ ours, both with N = 100) they carry a reading error, taken as one per cent of th
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from math import comb
 from pathlib import Path
 
 import numpy as np
 import pytest
+
 from driftbandits.experiments import build, built_in
 from driftbandits.simulation import Result, simulate
 
@@ -50,7 +52,7 @@ def detection_rates() -> list[int]:
     bounds = [1000, 2000, 3000, 6000]
     return [
         int(frame.loc[frame["round"].between(low + 1, high), "replication"].nunique())
-        for low, high in zip(bounds, bounds[1:], strict=False)
+        for low, high in pairwise(bounds)
     ]
 
 
@@ -102,7 +104,7 @@ def test_less_noise_brings_dlinucb_close_to_the_oracle(tmp_path: Path) -> None:
 
 
 def test_orderings_of_the_paper() -> None:
-    """Each comparison that the paper draws, as a paired difference of at least 3 standard errors."""
+    """Each comparison that the paper draws, as a paired difference of 3 standard errors or more."""
     pairs = {
         "abrupt": [
             ("LinUCB-OR", "SW-LinUCB"),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from driftbandits import DLinUCB, DynamicLinUCB, Policy
 from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
 from driftbandits.simulation import simulate
@@ -30,16 +31,16 @@ def environment(horizon: int = 400) -> Environment:
     )
 
 
-class Interrupted(Exception):
+class InterruptionError(Exception):
     """Stands for Ctrl-C, at a moment of the test's choosing."""
 
 
 def interrupt_after(count: int, folder: Path, replications: int = 8) -> None:
     def progress(done: int, total: int) -> None:
         if done >= count:
-            raise Interrupted
+            raise InterruptionError
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptionError):
         simulate(
             environment(),
             POLICIES,
@@ -121,7 +122,7 @@ simulate(environment(20_000), POLICIES, replications=30, folder=sys.argv[1], wor
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_killed_at_random_moments(tmp_path: Path, number: signal.Signals) -> None:
-    """Kill the run again and again; every attempt adds to it, and the end is that of a whole run."""
+    """Killed again and again, it still ends with the bytes of a run that was left alone."""
     simulate(environment(20_000), POLICIES, replications=30, folder=tmp_path / "whole")
     rng = np.random.default_rng(number.value)
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}

@@ -86,7 +86,8 @@ def test_saving_changes_nothing(cls: type[Policy], tmp_path: Path) -> None:
 
 
 def test_configurations_of_numpy_numbers_can_be_saved(tmp_path: Path) -> None:
-    policy = SWLinUCB(dim=np.int64(3), window=np.int32(7), ridge=np.float32(0.5))
+    options: dict[str, Any] = {"dim": np.int64(3), "window": np.int32(7), "ridge": np.float32(0.5)}
+    policy = SWLinUCB(**options)
     policy.save(tmp_path / "policy.npz")
     assert load(tmp_path / "policy.npz").config == policy.config
 

@@ -31,7 +31,7 @@ def open_unit(name: str, value: float) -> None:
 
 def whole(name: str, value: int, *, least: int) -> None:
     """Refuse a value that is not an integer of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+    if not _is_number(value) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 

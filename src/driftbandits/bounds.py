@@ -85,7 +85,8 @@ def corrected_rate(*, dim: int, horizon: int, budget: float) -> float:
     """d^{7/8} B^{1/4} T^{3/4}, without logarithms or constant.
 
     Proved for discounting, windows and restarts alike (Zhao, Zhang, Jiang and Zhou, 2020, revised;
-    Touati and Vincent, 2020); Wang, Zhao and Zhou (2023) lower the power of d to 3/4 for discounting.
+    Touati and Vincent, 2020); Wang, Zhao and Zhou (2023) lower the power of d to 3/4 for
+    discounting.
     """
     return float(dim ** (7 / 8) * budget ** (1 / 4) * horizon ** (3 / 4))
 

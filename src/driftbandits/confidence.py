@@ -42,7 +42,7 @@ def mixture_radius(
     (2019): never wider than `per_round_radius`, for the same promise.
     """
     bias = ridge / np.sqrt(mu) * theta_bound
-    return bias + noise * np.sqrt(2.0 * np.log(1.0 / delta) + log_volume)
+    return float(bias + noise * np.sqrt(2.0 * np.log(1.0 / delta) + log_volume))
 
 
 @kernel
@@ -52,7 +52,7 @@ def anytime_delta(delta: float, step: float) -> float:
     A per-round radius at δ_t therefore holds at all rounds together with probability 1 − δ.
     """
     t = max(step, 1.0)
-    return delta / (2.0 * t * (1.0 + np.log(t)) ** 2)
+    return float(delta / (2.0 * t * (1.0 + np.log(t)) ** 2))
 
 
 @kernel
@@ -70,4 +70,4 @@ def published_window_radius(
     Constant in time. Its proof treats a sliding window as a growing one, so it promises nothing.
     """
     spread = dim * np.log((1.0 + window * action_bound**2 / ridge) / delta)
-    return np.sqrt(ridge) * theta_bound + noise * np.sqrt(spread)
+    return float(np.sqrt(ridge) * theta_bound + noise * np.sqrt(spread))

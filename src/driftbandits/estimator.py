@@ -82,15 +82,11 @@ class WeightedLeastSquares:
         # A weight w is stored as w · unit: discounting all weights by γ is dividing it by γ.
         self._unit = 1.0
 
-    def observe(
-        self, actions: Any, rewards: Any, *, weights: Any = 1.0, noise: Any = 1.0
-    ) -> None:
+    def observe(self, actions: Any, rewards: Any, *, weights: Any = 1.0, noise: Any = 1.0) -> None:
         """Add observations: actions (n, d), rewards (n,), weights and noise levels (n,) or one."""
         self._add(1.0, actions, rewards, weights, noise)
 
-    def withdraw(
-        self, actions: Any, rewards: Any, *, weights: Any = 1.0, noise: Any = 1.0
-    ) -> None:
+    def withdraw(self, actions: Any, rewards: Any, *, weights: Any = 1.0, noise: Any = 1.0) -> None:
         """Take out observations that were added, at the weights they have by now."""
         self._add(-1.0, actions, rewards, weights, noise)
 
@@ -179,7 +175,14 @@ class WeightedLeastSquares:
         return float(np.linalg.norm(np.linalg.solve(squared_factor, image)))
 
     def contains(
-        self, theta: Any, *, ridge: float, mu: float, delta: float, theta_bound: float, **radius: Any
+        self,
+        theta: Any,
+        *,
+        ridge: float,
+        mu: float,
+        delta: float,
+        theta_bound: float,
+        **radius: Any,
     ) -> bool:
         """Whether ``theta`` lies in the ellipsoid; further options are those of `radius`."""
         limit = self.radius(ridge=ridge, mu=mu, delta=delta, theta_bound=theta_bound, **radius)

@@ -12,9 +12,10 @@ Weights are stored in a unit: w = γ^age as γ^age · unit, and a round that pas
 by γ instead of multiplying all sums by γ. The estimator does not depend on the unit (scale
 invariance, Section 2 of the paper), nothing is rounded for it, and a passing round costs nothing.
 
-The Cholesky factor of V follows the sums by rank-one changes where that pays. λ is full rank, so
-under discounting the factor can follow only while λ fades with the rest, in the stored unit: while
-it stays as it is. It is restored every ``restore`` rounds; 1 keeps it in place, as Algorithm 1 does.
+The Cholesky factor of V follows the sums by rank-one changes where that pays. λI is of full rank,
+so under discounting the factor can follow only while λ fades with the rest: in the stored unit,
+while it stays as it is. It is restored every ``restore`` rounds; 1 keeps it in place, as
+Algorithm 1 does.
 
 The functions take the parameters ``p`` and the state ``s`` of `driftbandits.policies.weighted`.
 """
@@ -101,7 +102,7 @@ def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
 
 @kernel
 def _discount(p: Any, s: Any, rounds: float) -> None:
-    """Let the unit grow, bring it back to one where it is too large, and restore λ when it is due."""
+    """Let the unit grow, bring it back where it is too large, and restore λ when that is due."""
     unit = s.counters[UNIT] * p.gamma**-rounds
     if not unit < LARGEST_UNIT:
         factor = p.gamma**rounds / s.counters[UNIT]

@@ -43,8 +43,8 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
         # mkstemp keeps the file private; a saved one follows the user's own default.
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
+        Path(name).chmod(0o666 & ~mask)
+        Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

@@ -39,9 +39,7 @@ def discount(
     return 1 - forgotten
 
 
-def window(
-    *, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper"
-) -> int:
+def window(*, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper") -> int:
     """l = (dT/B)^{2/3} as published, d^{1/4} √(T/(1 + B)) corrected, to the nearest integer.
 
     Examples:
@@ -69,7 +67,7 @@ def corrected_ridge(*, dim: int) -> float:
 
 
 def _corrected_length(dim: int, horizon: int, budget: float | None) -> float:
-    return dim**0.25 * math.sqrt(horizon / (1 + (1.0 if budget is None else budget)))
+    return float(dim**0.25) * math.sqrt(horizon / (1 + (1.0 if budget is None else budget)))
 
 
 def _ratio(dim: int, horizon: int, budget: float | None, tuning: str) -> float:

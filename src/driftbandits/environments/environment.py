@@ -112,9 +112,7 @@ class Environment:
             last = parameters[-1:]
         return total
 
-    def blocks(
-        self, *, seed: int, replication: int, stops: Iterable[int] = ()
-    ) -> Iterator[Block]:
+    def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
         """Draw a replication, in blocks that end at ``stops`` at the latest.
 
         How it is cut into blocks changes no number.

@@ -1,4 +1,4 @@
-"""D-LinUCB as the published figures were made: kept for the reproduction, not offered as a policy."""
+"""D-LinUCB as the published figures were made: for the reproduction, not for use."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from ..policies.kernels import Kernels
 
 
 @kernel
-def learn(
-    p: family.Parameters, s: family.State, action: Array, reward: float, age: float
-) -> None:
+def learn(p: family.Parameters, s: family.State, action: Array, reward: float, age: float) -> None:
     """Ṽ ← γ² V + a aᵀ + (1 − γ²) λI with the *new* V, where Algorithm 1 has the old Ṽ."""
     family.learn(p, s, action, reward, age)
     unit = s.counters[UNIT]

@@ -113,7 +113,7 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
         raise SettingsError(str(error)) from None
     return Experiment(
         name=_need(settings, "name"),
-        title=settings.get("title", settings["name"]),
+        title=str(settings.get("title", settings["name"])),
         environment=environment,
         policies=policies,
         replications=settings.get("replications", 100),
@@ -183,7 +183,8 @@ def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
 
 def _policy(name: str, options: Settings, problem: Problem) -> Policy:
     """A policy at its documented tuning, but for the options that are given."""
-    classes = {**registered(), DLinUCBAsPublished.label: DLinUCBAsPublished}
+    classes: dict[str, type[Policy]] = registered()
+    classes[DLinUCBAsPublished.label] = DLinUCBAsPublished
     if name not in classes:
         raise SettingsError(f"policy must be one of {', '.join(classes)}, got {name!r}")
     tuned = classes[name].tuned(problem)

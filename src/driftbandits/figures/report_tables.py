@@ -71,12 +71,13 @@ def final_regrets(result: Result) -> str:
     head += ["Difference", "95% interval"]
     head += ["Published", "Ours − published"] if published else []
     rows = []
-    for row in result.summary().itertuples(index=False):
-        mean, se = float(row.mean), float(row.se)
-        cells = [swatch(result, row.policy), number(mean)]
-        cells += [interval(mean - 1.96 * se, mean + 1.96 * se), interval(row.q05, row.q95)]
+    for row in result.summary().to_dict("records"):
+        policy, mean, se = str(row["policy"]), float(row["mean"]), float(row["se"])
+        cells = [swatch(result, policy), number(mean)]
+        cells += [interval(mean - 1.96 * se, mean + 1.96 * se)]
+        cells += [interval(float(row["q05"]), float(row["q95"]))]
         cells += ['<span class="difference"></span>', '<span class="difference-interval"></span>']
-        cells += _beside(mean, published.get(row.policy)) if published else []
+        cells += _beside(mean, published.get(policy)) if published else []
         rows.append(cells)
     caption = (
         f"Regret after {result.horizon:,} rounds, {result.replications:,} runs. Differences are "

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import Array, float_array, numbers, positive, whole
 from ..memory import CLOCK
-from ..storage import StateFileError, read_state, write_state
+from ..storage import StateFileError, write_state
 from .kernels import NORM_SLACK, EntryPoints, Kernels, entry_points
 from .problem import Problem
 
@@ -178,9 +178,7 @@ class Policy(ABC):
         """Take over saved arrays, after a check that they can be this policy's state."""
         fresh = self._state._asdict()
         if arrays.keys() != fresh.keys():
-            raise StateFileError(
-                f"the state has arrays {sorted(arrays)}, not {sorted(fresh)}"
-            )
+            raise StateFileError(f"the state has arrays {sorted(arrays)}, not {sorted(fresh)}")
         for name, expected in fresh.items():
             self._check_restored(name, arrays[name], expected)
         state = type(self._state)(**arrays)
@@ -201,8 +199,7 @@ class Policy(ABC):
         )
         if saved.dtype != expected.dtype or not (saved.shape == expected.shape or grown):
             raise StateFileError(
-                f"array {name} is {saved.dtype}{saved.shape}, "
-                f"not {expected.dtype}{expected.shape}"
+                f"array {name} is {saved.dtype}{saved.shape}, not {expected.dtype}{expected.shape}"
             )
         if not np.isfinite(saved).all():
             raise StateFileError(f"array {name} has entries that are not finite")
@@ -211,7 +208,7 @@ class Policy(ABC):
         """Arrays of the state that may have more rows than at the start."""
         return ()
 
-    def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:  # noqa: ARG002
+    def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
         """Ranges of the counters that compiled code takes for positions, and does not check."""
         return {}
 
@@ -221,8 +218,7 @@ class Policy(ABC):
         count, dim = actions.shape
         if dim != self.dim or count == 0:
             raise ValueError(
-                f"actions must have shape (K, {self.dim}) with K of at least 1, "
-                f"got {actions.shape}"
+                f"actions must have shape (K, {self.dim}) with K of at least 1, got {actions.shape}"
             )
         if not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)

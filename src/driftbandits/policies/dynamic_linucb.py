@@ -157,7 +157,7 @@ def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> boo
         column[i, 0] = action[i]
         predicted += action[i] * s.thetas[m, i]
     widths(s.factors[m], s.unweighted, p.ridge, column, width)
-    return abs(predicted - reward) > s.facts[m, RADIUS] * width[0] + p.tolerance
+    return bool(abs(predicted - reward) > s.facts[m, RADIUS] * width[0] + p.tolerance)
 
 
 @kernel
@@ -234,8 +234,8 @@ class DynamicLinUCB(LinearPolicy):
     The model of the least ê − √(log τ) c chooses. A model is good while ê < c + δ̃₁ and dropped
     once ê ≥ c + δ₁; a round after which none is good is a detection, and starts a fresh model.
 
-    ``theta``, ``radius``, ``scores`` and ``widths`` are those of the model that chooses next. A late
-    reward is judged by the pool as it is when it arrives.
+    ``theta``, ``radius``, ``scores`` and ``widths`` are those of the model that chooses next. A
+    late reward is judged by the pool as it is when it arrives.
 
     Attributes:
         memory: Rounds τ over which a model's badness is taken.

@@ -30,6 +30,14 @@ from ..arrays import Array
 NORM_SLACK = 1e-6
 
 
+def _unbound(*arguments: Any) -> Any:
+    """Stands in the templates below for what `entry_points` binds: a policy's own."""
+    raise RuntimeError("a template was called; entry_points makes functions of it")
+
+
+Parameters = State = choose = learn = advance = misses = _unbound
+
+
 @kernel
 def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
     """For policies without a confidence set."""
@@ -80,7 +88,9 @@ def argmax(values: Array) -> int:
     return best
 
 
-def _select(parameters: Any, action_bound: float, actions: Array, scores: Array, *state: Any) -> int:
+def _select(
+    parameters: Any, action_bound: float, actions: Array, scores: Array, *state: Any
+) -> int:
     """Index of the action chosen from ``actions`` (K, d), or −1 where they are not admissible."""
     if not admissible(actions, action_bound):
         return -1
@@ -90,7 +100,7 @@ def _select(parameters: Any, action_bound: float, actions: Array, scores: Array,
         for i in range(dim):
             columns[i, k] = actions[k, i]
     scratch = np.empty((dim, count))
-    return choose(Parameters(*parameters), State(*state), columns, scratch, scores)
+    return int(choose(Parameters(*parameters), State(*state), columns, scratch, scores))
 
 
 def _update(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -47,7 +48,7 @@ class OracleRestartLinUCB(WeightedPolicy):
             points = (math.nan,)
         if not all(point.is_integer() and point >= 1 for point in points):
             raise ValueError(f"change_points must be rounds from 1 on, got {self.change_points!r}")
-        if any(later <= earlier for earlier, later in zip(points, points[1:], strict=False)):
+        if any(later <= earlier for earlier, later in pairwise(points)):
             raise ValueError(f"change_points must be increasing, got {self.change_points!r}")
         object.__setattr__(self, "change_points", tuple(int(p) for p in points))
 
@@ -57,4 +58,6 @@ class OracleRestartLinUCB(WeightedPolicy):
     def _initial_state(self) -> State:
         # Before round 1 there is nothing to forget.
         restarts = [float(point) for point in self.change_points if point > 1]
-        return initial_state(dim=self.dim, ridge=self.ridge, restarts=np.array(restarts, dtype=np.float64))
+        return initial_state(
+            dim=self.dim, ridge=self.ridge, restarts=np.array(restarts, dtype=np.float64)
+        )

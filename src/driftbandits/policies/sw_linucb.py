@@ -21,9 +21,10 @@ class SWLinUCB(WeightedPolicy):
 
     Attributes:
         window: Length l of the window, in rounds.
-        confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as the authors state it and
-            as the paper ran it; its proof has a gap. "union" is the one that the paper's appendix
-            proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² min(n, l)/(λd))), for ``horizon`` T.
+        confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as its authors state it
+            and as the paper ran it; its proof has a gap. "union" is the one that the paper's
+            appendix proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² min(n, l)/(λd))), for
+            ``horizon`` T.
         horizon: Number of rounds T that the union bound covers; needed for "union" alone.
 
     Examples:

@@ -135,9 +135,7 @@ def current_radius(p: Parameters, s: State) -> float:
     elif p.radius == UNION:
         delta = p.delta / p.horizon
     squares = max(s.counters[WEIGHT_SQUARES], 0.0)
-    return per_round_radius(
-        dim, ridge, mu, p.noise, delta, p.theta_bound, p.action_bound, squares
-    )
+    return per_round_radius(dim, ridge, mu, p.noise, delta, p.theta_bound, p.action_bound, squares)
 
 
 @kernel
@@ -223,7 +221,7 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
         cholesky(s.gram_squared[0], s.counters[MU], factor)
         solve_lower(factor, image)
     column_norms_squared(image, norm)
-    return np.sqrt(norm[0]) > s.counters[RADIUS]
+    return bool(np.sqrt(norm[0]) > s.counters[RADIUS])
 
 
 WEIGHTED = Kernels(

@@ -74,9 +74,7 @@ def even_rounds(horizon: int, count: int) -> tuple[int, ...]:
     return tuple(int(t) for t in np.unique(points.round()))
 
 
-def run(
-    plan: Plan, replications: Sequence[int], *, workers: int
-) -> Iterator[tuple[int, Record]]:
+def run(plan: Plan, replications: Sequence[int], *, workers: int) -> Iterator[tuple[int, Record]]:
     """Play the replications, and give each as soon as it is finished, in no particular order."""
     whole("workers", workers, least=1)
     pool = ThreadPoolExecutor(max_workers=workers)

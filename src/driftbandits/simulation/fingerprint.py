@@ -61,7 +61,9 @@ def fingerprint(description: Any) -> str:
 
 
 def _describe_function(function: Any) -> dict[str, str]:
-    name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', repr(function))}"
+    name = (
+        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', repr(function))}"
+    )
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):

@@ -130,7 +130,12 @@ class Result:
     def coverage_frame(self) -> pd.DataFrame:
         """Columns policy, round, at_round, at_all_rounds: shares of replications that covered."""
         rows = [
-            (name, int(round), 1.0 - self.missing[p, :, c].mean(), (self.missed[p, :, c] == 0).mean())
+            (
+                name,
+                int(round),
+                1.0 - self.missing[p, :, c].mean(),
+                (self.missed[p, :, c] == 0).mean(),
+            )
             for p, name in enumerate(self.policies)
             for c, round in enumerate(self.regret_rounds)
         ]
