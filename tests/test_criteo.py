@@ -291,12 +291,19 @@ def test_standin_has_the_levels_and_the_skew(table: pd.DataFrame, name: str) -> 
     shares = table[name].value_counts(normalize=True).to_numpy()
     levels = LEVELS[name]
     harmonic = (1 / np.arange(1, levels + 1)).sum()
-    expected = 1 / harmonic / np.arange(1, 6)
-    np.testing.assert_allclose(shares[:5], expected, atol=0.01)
-    if levels <= 675:
+    # Half of the largest segment, 6%, is what a level may miss Zipf's law by at either end.
+    assert shares[0] == pytest.approx(1 / harmonic, abs=0.065)
+    assert len(shares) <= levels
+    if levels <= 70:
         assert len(shares) == levels
-    else:
-        assert levels / 10 < len(shares) <= levels
+    else:  # through the 3,000 rows that stray
+        assert len(shares) > min(levels / 3, 1_000)
+
+
+def test_standin_campaign_tells_most_of_the_categories(table: pd.DataFrame) -> None:
+    for name in CATEGORICAL[1:]:
+        most = table.groupby("campaign")[name].agg(lambda level: level.value_counts().iloc[0])
+        assert most.sum() / len(table) > 0.8
 
 
 def test_standin_columns_agree_with_each_other(table: pd.DataFrame) -> None:
@@ -323,6 +330,13 @@ def test_standin_carries_a_signal_in_many_features(contexts: CriteoContexts) -> 
     shares = (np.abs(contexts.theta) * pools.std(axis=0)) ** 2
     assert shares.sum() ** 2 / (shares**2).sum() > 4  # effective number of features
     assert contexts.residual_variance < 0.17  # of 0.23
+
+
+def test_standin_has_a_spectrum_that_decays(contexts: CriteoContexts) -> None:
+    pools = np.concatenate([contexts.clicked, contexts.not_clicked])
+    variances = np.sort(pools.var(axis=0))[::-1]
+    assert variances[:20].sum() > 0.95 * variances.sum()  # independent columns: 0.64
+    assert variances[-1] > 0
 
 
 def test_standin_is_recognised_and_a_log_is_not(

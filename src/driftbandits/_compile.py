@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+
+_PACKAGE = Path(__file__).parent
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,21 +48,34 @@ def entry_point(template: Callable[..., Any], label: str, **names: object) -> Ca
     """
     plain = getattr(template, "py_func", template)
     bound = types.FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__)
-    bound.__qualname__ = f"{plain.__qualname__}_{label}"
-    compiled = numba.njit(cache=True, **_OPTIONS)(bound)
-    if compiled is not bound:
+    sources = _sources_outside(names.values())
+    bound.__qualname__ = f"{plain.__qualname__}_{label}{_digest(sources)[:16] if sources else ''}"
+    # What was typed at a prompt has no file to tell one version of it from the next.
+    cached = all(source.exists() for source in sources)
+    compiled = numba.njit(cache=cached, **_OPTIONS)(bound)
+    if cached and compiled is not bound:
         # numba's stamp covers the template's file alone; a kernel edited elsewhere would go on
         # running as it was.
         compiled._cache._cache_file._source_stamp = package_digest()
     return cast(Callable[..., Any], compiled)
 
 
+def _sources_outside(values: Iterable[object]) -> list[Path]:
+    """Files outside this package that kernels come from: policies of somebody else's."""
+    plain = [getattr(value, "py_func", value) for value in values]
+    files = {Path(f.__code__.co_filename) for f in plain if isinstance(f, types.FunctionType)}
+    return sorted(file for file in files if _PACKAGE not in file.parents)
+
+
 @cache
 def package_digest() -> str:
     """Hash of every source file that has kernels: what the disk cache is valid for."""
+    files = sorted(_PACKAGE.rglob("*.py"))
+    return _digest([file for file in files if b"_compile import" in file.read_bytes()])
+
+
+def _digest(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        source = path.read_bytes()
-        if b"_compile import" in source:
-            digest.update(source)
+    for file in files:
+        digest.update(file.read_bytes() if file.exists() else b"")
     return digest.hexdigest()

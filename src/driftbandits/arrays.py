@@ -31,7 +31,7 @@ def open_unit(name: str, value: float) -> None:
 
 def whole(name: str, value: int, *, least: int) -> None:
     """Refuse a value that is not an integer of at least ``least``."""
-    if not _is_number(value) or not isinstance(value, (int, np.integer)) or value < least:
+    if not _is_whole(value) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
@@ -58,6 +58,10 @@ def float_array(name: str, value: Any, *, ndim: int) -> Array:
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[where]} at {where}")
     return array
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:

@@ -31,16 +31,16 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:
-        _console.print("interrupted; the same command goes on from here", style="yellow")
+        click.secho("interrupted; the same command goes on from here", fg="yellow", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (ValueError, TypeError, FileNotFoundError) as error:
-        _console.print(f"error: {error}", style="red", markup=False, highlight=False)
+        click.secho(f"error: {error}", fg="red", err=True)
         sys.exit(2)
     except OSError as error:
-        _console.print(f"error: {error}", style="red", markup=False, highlight=False)
+        click.secho(f"error: {error}", fg="red", err=True)
         sys.exit(1)
 
 
@@ -219,8 +219,18 @@ def _run(built: Experiment, command: str, options: dict[str, Any]) -> None:
         result = built.run(out, workers=options["workers"], progress=advance)
     with _console.status(f"{built.name}: drawing"):
         draw(result, out / built.name / "figures")
-    click.echo(f"{built.name}: final regret over {result.replications} replications")
-    click.echo(result.summary().round(1).to_string(index=False))
+    _print_summary(built, result)
+
+
+def _print_summary(built: Experiment, result: Result) -> None:
+    over = f"over {result.replications} replications"
+    if built.coverage:
+        table = result.coverage_frame()
+        click.echo(f"{built.name}: share of confidence sets that cover, {over}")
+        click.echo(table[table["round"] == result.horizon].to_string(index=False))
+    else:
+        click.echo(f"{built.name}: final regret {over}")
+        click.echo(result.summary().round(1).to_string(index=False))
 
 
 @contextmanager

@@ -67,7 +67,8 @@ def published_window_radius(
 ) -> float:
     """√λ S + σ √(d log((1 + l L²/λ)/δ)): SW-LinUCB as published (Cheung et al., 2019).
 
-    Constant in time. Its proof treats a sliding window as a growing one, so it promises nothing.
+    Constant in time. Its proof treats a sliding window as a growing one; what remains is that for
+    d ≥ 2 it is never below `per_round_radius`, and so keeps that promise.
     """
     spread = dim * np.log((1.0 + window * action_bound**2 / ridge) / delta)
     return float(np.sqrt(ridge) * theta_bound + noise * np.sqrt(spread))

@@ -101,8 +101,8 @@ def load_criteo(
     Scaling: all contexts are divided by the largest norm in the pools, and θ multiplied by it,
     which makes L = 1 and changes no payoff. Where some Σⱼ |aⱼ θⱼ| still exceeds 1, θ is divided
     by the largest, so that payoffs stay in [-1, 1] after any change of signs, too. Common factors
-    keep the geometry, and S = ‖θ‖ is near 1.4 on the stand-in (1.8 if features were whitened, as
-    rare rows would then set the norm). Forcing S = 1 would weaken payoffs against the noise.
+    keep the geometry: the features are not whitened, and those of small variance stay small.
+    S = ‖θ‖ is near 1.6 on the stand-in; forcing S = 1 would weaken payoffs against the noise.
 
     `progress(rows_read, fraction_of_bytes)` is called after every block. The result depends on
     the rows of the file and on `seed`, not on how the file is compressed or cut into blocks.

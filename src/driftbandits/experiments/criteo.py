@@ -1,4 +1,4 @@
-"""The environment of the Criteo experiment: two pools of contexts, and a partial class inversion."""
+"""The environment of the Criteo experiment: two pools of contexts, a partial class inversion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Array, open_unit
 from ..environments import Environment, Gaussian, PiecewiseConstant, Pools
 from ..environments.criteo import CriteoContexts, load_criteo
-from ..environments.criteo_standin import write_standin
+from ..environments.criteo_standin import VERSION, write_standin
 from ..randomness import stream
 
 _STANDIN_ROWS = 200_000
@@ -30,8 +30,11 @@ def criteo_environment(
     """The environment, and what is to be said of its data.
 
     At ``change_point`` a share ``flipped`` of the coordinates of θ, drawn once for all
-    replications, changes sign. The contexts have ‖a‖ ≤ 1; θ is scaled so that the largest
-    |⟨a, θ⟩| over both pools, before and after the change, is 1, as the model asks.
+    replications, changes sign. The contexts have ‖a‖ ≤ L = 1; θ is scaled so that the largest
+    |⟨a, θ⟩| over both pools, before and after the change, is 1, as the model asks. Both are common
+    factors, the first the loader's. Shortening long contexts one by one would be another way, but
+    ⟨a, θ⟩ would then no longer be the regression, and with a median norm of 0.95 there is little
+    to gain. ``theta_norm`` of the facts is ‖θ‖, before and after: the S that policies are told.
     """
     open_unit("flipped", flipped)
     contexts = load_criteo(data if data is not None else _standin(cache), dim=dim)
@@ -69,7 +72,7 @@ def _parameters(contexts: CriteoContexts, flipped: float, seed: int) -> tuple[Ar
 def _standin(cache: Path | None) -> Path:
     if cache is None:
         raise ValueError("the Criteo experiment needs data, or a folder for a stand-in")
-    path = cache / "criteo-standin.tsv.gz"
+    path = cache / f"criteo-standin-{VERSION}.tsv.gz"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         write_standin(path, rows=_STANDIN_ROWS)

@@ -249,7 +249,7 @@ class DynamicLinUCB(LinearPolicy):
         >>> for t in range(400):
         ...     policy.update([1.0], 1.0 if t < 200 else -1.0)
         >>> policy.detections
-        (218,)
+        (222,)
     """
 
     kernels: ClassVar[Kernels] = DYNAMIC
