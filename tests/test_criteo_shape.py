@@ -91,12 +91,15 @@ def test_dlinucb_detects_in_some_runs_only(result: Result) -> None:
     assert upper < 0.5
 
 
+def test_dlinucb_gains_on_linucb_where_it_detects(result: Result) -> None:
+    ahead = regret(result, "LinUCB") - regret(result, "dLinUCB")
+    assert standard_errors(ahead[np.isfinite(detected(result))]) > STANDARD_ERRORS
+
+
 @pytest.mark.parametrize("adaptive", ADAPTIVE)
-def test_dlinucb_wins_where_it_detects(result: Result, adaptive: str) -> None:
-    found = np.isfinite(detected(result))
-    ahead = regret(result, adaptive) - regret(result, "dLinUCB")
-    assert standard_errors(ahead[found]) > STANDARD_ERRORS
-    assert standard_errors(-ahead[~found]) > STANDARD_ERRORS
+def test_dlinucb_falls_behind_where_it_does_not(result: Result, adaptive: str) -> None:
+    behind = regret(result, "dLinUCB") - regret(result, adaptive)
+    assert standard_errors(behind[np.isinf(detected(result))]) > STANDARD_ERRORS
 
 
 @pytest.mark.parametrize("adaptive", ADAPTIVE)
@@ -117,12 +120,27 @@ def test_the_mean_of_dlinucb_does_not(result: Result, adaptive: str) -> None:
 
 
 @pytest.mark.parametrize("policy", [*ADAPTIVE, "dLinUCB", "LinUCB"])
-def test_the_oracle_is_best_throughout(result: Result, policy: str) -> None:
+def test_the_oracle_is_best_in_the_end(result: Result, policy: str) -> None:
     assert standard_errors(regret(result, policy) - regret(result, "LinUCB-OR")) > STANDARD_ERRORS
-    for until in result.regret_rounds:
+
+
+# D-LinUCB as written explores a little less than LinUCB at first, with the smaller radius, and is
+# ahead of it, hence of the oracle, for some 2000 rounds: by 1.4 at most, but significantly.
+@pytest.mark.parametrize(
+    ("policy", "since"),
+    [("D-LinUCB", CHANGE), (PUBLISHED, 0), ("SW-LinUCB", 0), ("dLinUCB", 0), ("LinUCB", 0)],
+)
+def test_the_oracle_is_never_behind(result: Result, policy: str, since: int) -> None:
+    for until in result.regret_rounds[result.regret_rounds >= since]:
         behind = regret(result, policy, until=until) - regret(result, "LinUCB-OR", until=until)
-        if behind.any():  # dLinUCB and LinUCB are the oracle until the change
-            assert standard_errors(behind) > -STANDARD_ERRORS
+        # Without a spread where the two have chosen alike in all replications.
+        assert not behind.any() or standard_errors(behind) > -STANDARD_ERRORS
+
+
+def test_d_linucb_as_written_is_ahead_at_first_by_little(result: Result) -> None:
+    for until in result.regret_rounds[result.regret_rounds <= CHANGE]:
+        ahead = regret(result, "LinUCB-OR", until=until) - regret(result, "D-LinUCB", until=until)
+        assert ahead.mean() < 0.01 * regret(result, "LinUCB-OR").mean()
 
 
 def test_the_oracle_is_linucb_until_the_change(result: Result) -> None:
