@@ -30,14 +30,25 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+# Counting references to arrays, and handing named tuples from call to call, costs more than the
+# arithmetic of a small kernel (measured: 1.2 µs a round instead of 0.3 µs at d = 2, K = 50). A
+# kernel that allocates nothing, nor calls one that does, needs neither.
+_LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False, "forceinline": True}
+
+
 def kernel(function: Function) -> Function:
     """Compile a function that other compiled functions call."""
     return cast(Function, numba.njit(**_OPTIONS)(function))
 
 
+def lean_kernel(function: Function) -> Function:
+    """Compile a function that other compiled functions call and that allocates no array."""
+    return cast(Function, numba.njit(**_LEAN)(function))
+
+
 def precise_kernel(function: Function) -> Function:
-    """Compile a function whose floating-point operations must stay as they are written."""
-    return cast(Function, numba.njit(**{**_OPTIONS, "fastmath": False})(function))
+    """Compile a lean kernel whose floating-point operations must stay as they are written."""
+    return cast(Function, numba.njit(**{**_LEAN, "fastmath": False})(function))
 
 
 def entry_point(template: Callable[..., Any], label: str, **names: object) -> Callable[..., Any]:

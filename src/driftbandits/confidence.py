@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._compile import kernel
+from ._compile import lean_kernel
 
 
-@kernel
+@lean_kernel
 def per_round_radius(
     dim: int,
     ridge: float,
@@ -32,7 +32,7 @@ def per_round_radius(
     return mixture_radius(ridge, mu, noise, delta, theta_bound, volume)
 
 
-@kernel
+@lean_kernel
 def mixture_radius(
     ridge: float, mu: float, noise: float, delta: float, theta_bound: float, log_volume: float
 ) -> float:
@@ -45,7 +45,7 @@ def mixture_radius(
     return float(bias + noise * np.sqrt(2.0 * np.log(1.0 / delta) + log_volume))
 
 
-@kernel
+@lean_kernel
 def anytime_delta(delta: float, step: float) -> float:
     """δ_t = δ / (2 t (1 + log t)²), whose sum over t = 1, 2, … is below δ.
 
@@ -55,7 +55,7 @@ def anytime_delta(delta: float, step: float) -> float:
     return float(delta / (2.0 * t * (1.0 + np.log(t)) ** 2))
 
 
-@kernel
+@lean_kernel
 def published_window_radius(
     dim: int,
     ridge: float,

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._compile import kernel
+from ._compile import lean_kernel
 from .arrays import Array
 
 # Assignments to whole slices compile to general broadcasting code, many times larger than a loop.
 
 
-@kernel
+@lean_kernel
 def fill(vector: Array, value: float) -> None:
     """vector ← value."""
     for i in range(vector.size):
         vector[i] = value
 
 
-@kernel
+@lean_kernel
 def fill_matrix(matrix: Array, value: float) -> None:
     """matrix ← value."""
     for i in range(matrix.shape[0]):
@@ -29,14 +29,14 @@ def fill_matrix(matrix: Array, value: float) -> None:
             matrix[i, j] = value
 
 
-@kernel
+@lean_kernel
 def copy(source: Array, target: Array) -> None:
     """target ← source, both vectors."""
     for i in range(source.size):
         target[i] = source[i]
 
 
-@kernel
+@lean_kernel
 def copy_matrix(source: Array, target: Array) -> None:
     """target ← source, both matrices."""
     for i in range(source.shape[0]):
@@ -44,7 +44,7 @@ def copy_matrix(source: Array, target: Array) -> None:
             target[i, j] = source[i, j]
 
 
-@kernel
+@lean_kernel
 def cholesky(gram: Array, ridge: float, factor: Array) -> None:
     """Lower factor L of ``gram + ridge·I`` = L Lᵀ, written to ``factor`` (d, d).
 
@@ -62,7 +62,7 @@ def cholesky(gram: Array, ridge: float, factor: Array) -> None:
                 factor[i, j] = total / factor[j, j]
 
 
-@kernel
+@lean_kernel
 def solve(factor: Array, vector: Array, out: Array) -> None:
     """x = (L Lᵀ)⁻¹ vector, written to ``out`` (d,)."""
     dim = vector.size
@@ -78,7 +78,20 @@ def solve(factor: Array, vector: Array, out: Array) -> None:
         out[i] = total / factor[i, i]
 
 
-@kernel
+@lean_kernel
+def whiten(factor: Array, vector: Array) -> float:
+    """Replace ``vector`` (d,) by L⁻¹ vector, and return the square of its norm."""
+    square = 0.0
+    for i in range(vector.size):
+        total = vector[i]
+        for k in range(i):
+            total -= factor[i, k] * vector[k]
+        vector[i] = total / factor[i, i]
+        square += vector[i] * vector[i]
+    return square
+
+
+@lean_kernel
 def solve_lower(factor: Array, columns: Array) -> None:
     """Replace every column c of ``columns`` (d, K) by L⁻¹c."""
     dim, count = columns.shape
@@ -92,7 +105,7 @@ def solve_lower(factor: Array, columns: Array) -> None:
             columns[i, k] *= scale
 
 
-@kernel
+@lean_kernel
 def solve_upper(factor: Array, columns: Array) -> None:
     """Replace every column c of ``columns`` (d, K) by L⁻ᵀc."""
     dim, count = columns.shape
@@ -106,7 +119,7 @@ def solve_upper(factor: Array, columns: Array) -> None:
             columns[i, k] *= scale
 
 
-@kernel
+@lean_kernel
 def column_norms_squared(columns: Array, out: Array) -> None:
     """‖c‖² of every column c of ``columns`` (d, K), written to ``out`` (K,)."""
     dim, count = columns.shape
@@ -117,7 +130,7 @@ def column_norms_squared(columns: Array, out: Array) -> None:
             out[k] += columns[i, k] * columns[i, k]
 
 
-@kernel
+@lean_kernel
 def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> None:
     """cᵀ(gram + ridge·I)c of every column c of ``columns`` (d, K), written to ``out`` (K,)."""
     dim, count = columns.shape
@@ -133,7 +146,7 @@ def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> N
                 out[k] += weight * columns[i, k] * columns[j, k]
 
 
-@kernel
+@lean_kernel
 def column_products(vector: Array, columns: Array, out: Array) -> None:
     """⟨vector, c⟩ of every column c of ``columns`` (d, K), added to ``out`` (K,)."""
     dim, count = columns.shape
@@ -143,16 +156,16 @@ def column_products(vector: Array, columns: Array, out: Array) -> None:
             out[k] += weight * columns[i, k]
 
 
-@kernel
+@lean_kernel
 def log_determinant(factor: Array) -> float:
     """log det(L Lᵀ)."""
     total = 0.0
-    for i in range(factor.shape[0]):
+    for i in range(factor.shape[1]):
         total += np.log(factor[i, i])
     return 2.0 * total
 
 
-@kernel
+@lean_kernel
 def update_factor(factor: Array, vector: Array, weight: float, least: float) -> bool:
     """Factor of L Lᵀ + weight·vvᵀ in place of L, for either sign; ``vector`` (d,) is overwritten.
 

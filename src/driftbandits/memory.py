@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import kernel
+from ._compile import lean_kernel
 from .arrays import Array
 from .linalg import copy, fill_matrix, update_factor
 from .sums import accumulate, shrink
@@ -53,7 +53,7 @@ COUNTERS = 15
 LARGEST_UNIT = 2.0**256
 
 
-@kernel
+@lean_kernel
 def pass_time(p: Any, s: Any, rounds: float) -> None:
     """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
     s.counters[CLOCK] += rounds
@@ -66,7 +66,7 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
     _restart_if_due(s)
 
 
-@kernel
+@lean_kernel
 def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add an observation made ``age`` rounds ago, as if it had come on time.
 
@@ -83,7 +83,7 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
         _store(s.counters, s.history, action, reward, s.counters[CLOCK] - age)
 
 
-@kernel
+@lean_kernel
 def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     """Add to the sums, or for a negative weight take out; the factor follows if it can."""
     squared = weight * abs(weight)
@@ -93,14 +93,14 @@ def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     if p.follow == 0.0:
         s.counters[FACTOR_AGE] = -1.0
     elif s.counters[FACTOR_AGE] >= 0.0:
-        vector = np.empty(s.moment.shape[1])
-        for i in range(vector.size):
-            vector[i] = action[i]
-        kept = update_factor(s.factor, vector, weight, 0.5 * s.counters[RIDGE])
+        # θ̂ is out of date from here on, so that its place can hold the vector of the change.
+        for i in range(s.theta.size):
+            s.theta[i] = action[i]
+        kept = update_factor(s.factor, s.theta, weight, 0.5 * s.counters[RIDGE])
         s.counters[FACTOR_AGE] = s.counters[FACTOR_AGE] + 1.0 if kept else -1.0
 
 
-@kernel
+@lean_kernel
 def _discount(p: Any, s: Any, rounds: float) -> None:
     """Let the unit grow, bring it back where it is too large, and restore λ when that is due."""
     unit = s.counters[UNIT] * p.gamma**-rounds
@@ -122,7 +122,7 @@ def _discount(p: Any, s: Any, rounds: float) -> None:
         s.counters[FACTOR_AGE] = -1.0
 
 
-@kernel
+@lean_kernel
 def _store(counters: Array, history: Array, action: Array, reward: float, observed: float) -> None:
     """Insert a row [action, reward, round] into the ring ``history``, which is kept by round."""
     capacity, dim = history.shape[0], action.size
@@ -138,7 +138,7 @@ def _store(counters: Array, history: Array, action: Array, reward: float, observ
     counters[STORED] += 1.0
 
 
-@kernel
+@lean_kernel
 def _leave_window(p: Any, s: Any) -> None:
     """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
 
@@ -159,7 +159,7 @@ def _leave_window(p: Any, s: Any) -> None:
         _sum_afresh(s)
 
 
-@kernel
+@lean_kernel
 def _sum_afresh(s: Any) -> None:
     _clear(s)
     dim = s.moment.shape[1]
@@ -171,7 +171,7 @@ def _sum_afresh(s: Any) -> None:
     s.counters[WITHDRAWN] = 0.0
 
 
-@kernel
+@lean_kernel
 def _restart_if_due(s: Any) -> None:
     """Forget all at ``restarts``: the rounds, in order, at which a new start is to be made."""
     opening = s.counters[CLOCK] + 1.0
@@ -187,7 +187,7 @@ def _restart_if_due(s: Any) -> None:
         s.counters[FACTOR_AGE] = -1.0
 
 
-@kernel
+@lean_kernel
 def _clear(s: Any) -> None:
     for part in range(2):
         fill_matrix(s.gram[part], 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._compile import entry_point, kernel, precise_kernel
+from ._compile import entry_point, lean_kernel, precise_kernel
 from .arrays import Array
 from .linalg import column_norms_squared, column_quadratic, solve_lower, solve_upper
 
@@ -59,7 +59,7 @@ def accumulate(
             )
 
 
-@kernel
+@lean_kernel
 def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> None:
     """Multiply every weight by ``factor``, and so every squared weight by its square."""
     for part in range(2):
@@ -72,7 +72,7 @@ def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> No
                 gram_squared[part, i, j] *= factor * factor
 
 
-@kernel
+@lean_kernel
 def widths(factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array) -> None:
     """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d, K), which are overwritten.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._compile import entry_point
 from ..arrays import Array, float_array, whole
+from ..linalg import column_norms_squared
 
 Draw = Callable[[int], Array]
 
@@ -286,17 +287,18 @@ def _check_sizes(dim: int, count: int) -> None:
 
 def _clip(columns: Array) -> None:
     """Take draws from [0, 1) to [−1, 1), then every column longer than 1 to norm 1."""
-    for t in range(columns.shape[0]):
-        for k in range(columns.shape[2]):
-            total = 0.0
-            for i in range(columns.shape[1]):
-                value = 2.0 * columns[t, i, k] - 1.0
-                columns[t, i, k] = value
-                total += value * value
-            if total > 1.0:
-                scale = 1.0 / np.sqrt(total)
-                for i in range(columns.shape[1]):
-                    columns[t, i, k] *= scale
+    rounds, dim, count = columns.shape
+    scales = np.empty(count)
+    for t in range(rounds):
+        for i in range(dim):
+            for k in range(count):
+                columns[t, i, k] = 2.0 * columns[t, i, k] - 1.0
+        column_norms_squared(columns[t], scales)
+        for k in range(count):
+            scales[k] = 1.0 / np.sqrt(max(scales[k], 1.0))
+        for i in range(dim):
+            for k in range(count):
+                columns[t, i, k] *= scales[k]
 
 
 _clip_entry = entry_point(_clip, "actions")

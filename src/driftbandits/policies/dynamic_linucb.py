@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._compile import entry_point, kernel
+from .._compile import entry_point, lean_kernel
 from ..arrays import Array, open_unit, whole
 from ..confidence import per_round_radius
-from ..linalg import cholesky, copy, copy_matrix, fill, fill_matrix, solve
+from ..linalg import cholesky, copy, copy_matrix, fill, fill_matrix, solve, whiten
 from ..memory import CLOCK
-from ..sums import accumulate, widths
+from ..sums import accumulate
 from .kernels import Kernels, argmax
 from .linear import Fit, LinearPolicy
 from .problem import Problem
@@ -66,9 +66,10 @@ class State(NamedTuple):
     thetas: Array  # (POOL, d)
     unweighted: Array  # (2, 0, 0): all weights are one
     detections: Array  # rounds
+    work: Array  # (d,)
 
 
-@kernel
+@lean_kernel
 def add_model(s: State) -> None:
     """A fresh model at the end of the pool; in a full pool it takes the place of the worst."""
     m = int(s.counters[MODELS])
@@ -89,7 +90,7 @@ def add_model(s: State) -> None:
     s.counters[MODELS] = m + 1.0
 
 
-@kernel
+@lean_kernel
 def remove_model(s: State, m: int) -> None:
     """Take a model out; those born later move up."""
     last = int(s.counters[MODELS]) - 1
@@ -104,7 +105,7 @@ def remove_model(s: State, m: int) -> None:
     s.counters[MODELS] = last
 
 
-@kernel
+@lean_kernel
 def leader(p: Parameters, s: State) -> int:
     """The model of the least ê − √(log τ) c, which is the one that chooses."""
     best = 0
@@ -116,7 +117,7 @@ def leader(p: Parameters, s: State) -> int:
     return best
 
 
-@kernel
+@lean_kernel
 def prepare(p: Parameters, s: State, m: int) -> None:
     """Bring the factor, θ̂ and β of model ``m`` up to date."""
     if s.facts[m, STALE] == 0.0:
@@ -136,7 +137,7 @@ def prepare(p: Parameters, s: State, m: int) -> None:
     s.facts[m, STALE] = 0.0
 
 
-@kernel
+@lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The choice of the leading model, by its own upper confidence bounds."""
     m = leader(p, s)
@@ -146,21 +147,19 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-@kernel
+@lean_kernel
 def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> bool:
     """e = 1{|aᵀθ̂ − r| > β width(a) + ε}, with the estimate before it learns of the reward."""
     prepare(p, s, m)
-    column = np.empty((action.size, 1))
-    width = np.empty(1)
     predicted = 0.0
     for i in range(action.size):
-        column[i, 0] = action[i]
         predicted += action[i] * s.thetas[m, i]
-    widths(s.factors[m], s.unweighted, p.ridge, column, width)
-    return bool(abs(predicted - reward) > s.facts[m, RADIUS] * width[0] + p.tolerance)
+    copy(action, s.work)
+    width = np.sqrt(whiten(s.factors[m], s.work))
+    return bool(abs(predicted - reward) > s.facts[m, RADIUS] * width + p.tolerance)
 
 
-@kernel
+@lean_kernel
 def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
     """Refresh ê and c of model ``m`` with the outcome of one more round."""
     memory = s.failures.shape[1]
@@ -174,7 +173,7 @@ def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
     s.facts[m, HALF_WIDTH] = np.sqrt(p.log_inverse_delta2 / (2.0 * seen))
 
 
-@kernel
+@lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Let every model that predicted the reward learn it; drop the bad, and add where none is good.
 
@@ -198,7 +197,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         s.counters[DETECTIONS] += 1.0
 
 
-@kernel
+@lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Move the clock; models forget by being dropped, not by time."""
     s.counters[CLOCK] += rounds
@@ -306,6 +305,7 @@ class DynamicLinUCB(LinearPolicy):
             thetas=np.zeros((POOL, d)),
             unweighted=np.zeros((2, 0, 0)),
             detections=np.zeros(0),
+            work=np.zeros(d),
         )
         state.counters[MODELS] = 1.0
         state.facts[0, HALF_WIDTH] = 0.5

@@ -10,10 +10,11 @@ one. Until its birth at m_j an expert did not forget, and before an overwriting 
 its source: so w_j(s) is known for every round s, and a late reward enters at the weight that it
 would have by now. A log of the last overwritings is what that takes.
 
-The sums are compensated (`driftbandits.sums`) and kept in a unit, as in `driftbandits.memory`: a
-round that passes costs nothing. V_j⁻¹ follows them by rank-one changes while λ_j fades with the
-data, and is made afresh, with λ_j back in place, every d rounds: O(d²) a round and expert. An
-explicit inverse, unlike a factor, answers for one action in one pass over contiguous rows.
+The sums are kept in a unit, as in `driftbandits.memory`, so that a round that passes costs nothing;
+those of long memories are compensated (`driftbandits.sums`), those of short ones forget their
+rounding. V_j⁻¹ follows them by rank-one changes while λ_j fades with the data, and is made afresh,
+with λ_j back in place, every d rounds: O(d²) a round and expert. An explicit inverse, unlike a
+factor, answers for one action in one pass over contiguous rows.
 """
 
 from __future__ import annotations
@@ -49,10 +50,12 @@ RESTORED = 4  # the clock when λ was last put in place
 CHANGES = 5  # rank-one changes of the inverse since it was made; −1 where it has to be made
 REMEMBERED = 6  # Σ w_j(s) over all closed rounds
 COPIES = 7  # overwritings so far
-FACTS = 8
+DISCOUNT = 8  # γ_j
+FACTS = 9
 
 SHORTEST = 2.0  # memory of the first expert, in units of d
 LOG = 64  # overwritings that an expert's log holds
+COMPENSATE_ABOVE = 0.999  # γ_j: shorter memories forget rounding as they forget data
 MOST_EXPERTS = 48  # memories up to 2d·2⁴⁶
 
 
@@ -80,14 +83,6 @@ ROWS = ("facts", "grams", "moments", "inverses", "thetas", "copies")
 def memory_of(dim: int, j: int) -> float:
     """m_j, and the clock at which expert ``j`` is born."""
     return float(SHORTEST * dim * 2.0**j)
-
-
-@kernel
-def discount_of(s: State, j: int) -> float:
-    """γ_j."""
-    if j == int(s.counters[EXPERTS]) - 1:
-        return 1.0
-    return 1.0 - 1.0 / memory_of(s.theta.size, j)
 
 
 @kernel
@@ -126,33 +121,36 @@ def predict(s: State, j: int, action: Array, image: Array) -> tuple[float, float
 
 @kernel
 def absorb(
-    s: State, j: int, action: Array, reward: float, age: float, error: float, image: Array
+    s: State, j: int, action: Array, reward: float, weight: float, error: float, image: Array
 ) -> None:
-    """Add an observation to expert ``j``, as if it had come on time.
+    """Add an observation to expert ``j`` at a weight in stored units.
 
     ``error`` is the reward less its prediction, and ``image`` is what `predict` wrote.
     """
-    weight = s.facts[j, UNIT]
-    if age != 0.0:
-        weight *= weight_of(s, j, age)
-    if weight == 0.0:
-        return
-    accumulate(s.grams[j], s.unweighted, s.moments[j], action, reward, weight, 0.0)
-    dim = action.size
+    if s.facts[j, DISCOUNT] > COMPENSATE_ABOVE:
+        accumulate(s.grams[j], s.unweighted, s.moments[j], action, reward, weight, 0.0)
+    else:
+        _add(s, j, action, reward, weight)
     spread = 0.0
-    for i in range(dim):
+    for i in range(action.size):
         spread += image[i] * action[i]
     gain = weight / (1.0 + weight * max(spread, 0.0))
-    inverse, theta = s.inverses[j], s.thetas[j]
-    for i in range(dim):
+    for i in range(action.size):
         scaled = gain * image[i]
-        theta[i] += scaled * error
-        for k in range(dim):
-            inverse[i, k] -= scaled * image[k]
+        s.thetas[j, i] += scaled * error
+        for k in range(action.size):
+            s.inverses[j, i, k] -= scaled * image[k]
     s.facts[j, CHANGES] += 1.0
-    # Rank-one changes leave rounding behind; rewards that come without rounds must not pile it up.
-    if s.facts[j, CHANGES] > 32.0 + dim:
-        invert(s, j)
+
+
+@kernel
+def _add(s: State, j: int, action: Array, reward: float, weight: float) -> None:
+    """V_j += w a aᵀ and b_j += w r a, as plain sums."""
+    for i in range(action.size):
+        weighted = weight * action[i]
+        s.moments[j, 0, i] += weighted * reward
+        for k in range(i + 1):
+            s.grams[j, 0, i, k] += weighted * action[k]
 
 
 @kernel
@@ -179,10 +177,12 @@ def weight_of(s: State, j: int, age: float) -> float:
             entry -= 1
         if entry < oldest and oldest > 0:
             return 0.0
+        # Before its birth an expert did not forget.
+        born = max(s.counters[CLOCK] - memory_of(dim, j), reached)
+        until = copied if source >= 0 else age
+        weight *= s.facts[j, DISCOUNT] ** (min(until, born) - reached)
         if source < 0:
-            born = s.counters[CLOCK] - memory_of(dim, j)
-            return float(weight * discount_of(s, j) ** (min(age, max(born, reached)) - reached))
-        weight *= discount_of(s, j) ** (copied - reached)
+            return float(weight)
         reached = limit = copied
         j = source
 
@@ -214,6 +214,8 @@ def split(s: State) -> None:
     s.facts[last, EVIDENCE] = 0.0
     s.facts[last, WEIGHT] *= 0.5
     s.facts[last + 1, WEIGHT] = s.facts[last, WEIGHT]
+    s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(s.theta.size, last)
+    s.facts[last + 1, DISCOUNT] = 1.0
     s.counters[EXPERTS] += 1.0
 
 
@@ -225,17 +227,17 @@ def fade(s: State, clock: float) -> None:
     last = int(s.counters[EXPERTS]) - 1
     s.facts[last, REMEMBERED] += rounds
     for j in range(last):
-        gamma = discount_of(s, j)
-        kept = gamma**rounds
+        gamma = s.facts[j, DISCOUNT]
+        kept = gamma if rounds == 1.0 else gamma**rounds
         s.facts[j, REMEMBERED] = kept * s.facts[j, REMEMBERED] + (1.0 - kept) / (1.0 - gamma)
-        unit = s.facts[j, UNIT] * gamma**-rounds
-        if not unit < LARGEST_UNIT:
-            factor = kept / s.facts[j, UNIT]
-            shrink(s.grams[j], s.unweighted, s.moments[j], factor)
-            s.facts[j, PENALTY] *= factor
-            s.facts[j, CHANGES] = -1.0
-            unit = 1.0
-        s.facts[j, UNIT] = unit
+        if s.facts[j, UNIT] < LARGEST_UNIT * kept:
+            s.facts[j, UNIT] /= kept
+            continue
+        factor = kept / s.facts[j, UNIT]
+        shrink(s.grams[j], s.unweighted, s.moments[j], factor)
+        s.facts[j, PENALTY] *= factor
+        s.facts[j, UNIT] = 1.0
+        s.facts[j, CHANGES] = -1.0
 
 
 @kernel
@@ -252,10 +254,14 @@ def pass_rounds(s: State, clock: float) -> None:
 
 @kernel
 def restore(s: State) -> None:
-    """Put λ_j back in place where d rounds have passed, and wherever an inverse is missing."""
+    """Put λ_j back in place where d rounds have passed, and wherever an inverse is missing.
+
+    Rank-one changes leave rounding behind, which rewards that come without rounds must not pile up.
+    """
+    dim = s.theta.size
     for j in range(int(s.counters[EXPERTS])):
         faded = s.counters[CLOCK] - s.facts[j, RESTORED]
-        if faded >= s.theta.size or s.facts[j, CHANGES] < 0.0:
+        if faded >= dim or not 0.0 <= s.facts[j, CHANGES] <= 32.0 + dim:
             invert(s, j)
 
 
@@ -269,7 +275,8 @@ def initial_state(*, dim: int, ridge: float) -> State:
     """One expert that has seen nothing."""
     counters, facts = np.zeros(COUNTERS), np.zeros((1, FACTS))
     counters[EXPERTS], counters[VARIANCE], counters[RIDGE] = 1.0, 1.0, ridge
-    facts[0, WEIGHT], facts[0, UNIT], facts[0, PENALTY] = 1.0, 1.0, ridge
+    facts[0, [WEIGHT, UNIT, DISCOUNT]] = 1.0
+    facts[0, PENALTY] = ridge
     return State(
         counters=counters,
         facts=facts,

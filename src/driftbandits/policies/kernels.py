@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compile import entry_point, kernel
+from .._compile import entry_point, lean_kernel
 from ..arrays import Array
 
 # Rounding of a norm at its bound passes, in single precision too; more does not.
@@ -38,7 +38,7 @@ def _unbound(*arguments: Any) -> Any:
 Parameters = State = choose = learn = advance = misses = _unbound
 
 
-@kernel
+@lean_kernel
 def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
     """For policies without a confidence set."""
     return False
@@ -65,7 +65,7 @@ class EntryPoints(NamedTuple):
     play: Callable[..., None]
 
 
-@kernel
+@lean_kernel
 def admissible(actions: Array, action_bound: float) -> bool:
     """Whether every row of ``actions`` is finite and of norm at most ``action_bound``."""
     limit = (action_bound * (1.0 + NORM_SLACK)) ** 2
@@ -78,7 +78,7 @@ def admissible(actions: Array, action_bound: float) -> bool:
     return True
 
 
-@kernel
+@lean_kernel
 def argmax(values: Array) -> int:
     """Index of the largest value, the first of equals."""
     best = 0

@@ -14,19 +14,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._compile import entry_point, kernel
+from .._compile import entry_point, lean_kernel
 from ..arrays import Array
 from ..confidence import anytime_delta, mixture_radius, per_round_radius, published_window_radius
 from ..estimator import RadiusKind
 from ..linalg import (
     cholesky,
-    column_norms_squared,
     column_products,
     copy_matrix,
     log_determinant,
     solve,
-    solve_lower,
     symmetric,
+    whiten,
 )
 from ..memory import (
     COUNTERS,
@@ -90,6 +89,7 @@ class State(NamedTuple):
     restarts: Array  # rounds at which all is forgotten
     factor: Array  # (d, d), lower Cholesky factor of V
     theta: Array  # (d,), θ̂
+    work: Array  # (d + 1, d), room for a factor of Ṽ where there is one, and for a vector
 
 
 def initial_state(
@@ -114,10 +114,11 @@ def initial_state(
         restarts=np.zeros(0) if restarts is None else restarts,
         factor=np.zeros((dim, dim)),
         theta=np.zeros(dim),
+        work=np.zeros((squared + 1, dim)),
     )
 
 
-@kernel
+@lean_kernel
 def current_radius(p: Parameters, s: State) -> float:
     """β for what is remembered now; for the determinant radius ``factor`` must be that of V."""
     dim = s.theta.size
@@ -138,17 +139,16 @@ def current_radius(p: Parameters, s: State) -> float:
     return per_round_radius(dim, ridge, mu, p.noise, delta, p.theta_bound, p.action_bound, squares)
 
 
-@kernel
+@lean_kernel
 def _log_determinant_squared(s: State) -> float:
     """log det Ṽ."""
     if s.gram_squared.shape[1] == 0:
         return log_determinant(s.factor)
-    factor = np.empty(s.factor.shape)
-    cholesky(s.gram_squared[0], s.counters[MU], factor)
-    return log_determinant(factor)
+    cholesky(s.gram_squared[0], s.counters[MU], s.work)
+    return log_determinant(s.work)
 
 
-@kernel
+@lean_kernel
 def prepare(p: Parameters, s: State) -> None:
     """Bring the factor of V, θ̂ and β up to date with the sums."""
     if s.counters[STALE] == 0.0:
@@ -163,7 +163,7 @@ def prepare(p: Parameters, s: State) -> None:
     s.counters[STALE] = 0.0
 
 
-@kernel
+@lean_kernel
 def optimistic(
     factor: Array,
     gram_squared: Array,
@@ -182,7 +182,7 @@ def optimistic(
     column_products(theta, columns, scores)
 
 
-@kernel
+@lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The action of the largest upper confidence bound."""
     prepare(p, s)
@@ -192,36 +192,32 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-@kernel
+@lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Add an observation to what is remembered."""
     remember(p, s, action, reward, age)
 
 
-@kernel
+@lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Let the memory fade by ``rounds`` rounds."""
     pass_time(p, s, rounds)
 
 
-@kernel
+@lean_kernel
 def misses(p: Parameters, s: State, theta: Array) -> bool:
     """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β."""
     prepare(p, s)
     dim = theta.size
-    image, norm = np.empty((dim, 1)), np.empty(1)
+    image = s.work[s.work.shape[0] - 1]
     for i in range(dim):
-        image[i, 0] = s.counters[RIDGE] * (s.theta[i] - theta[i])
+        image[i] = s.counters[RIDGE] * (s.theta[i] - theta[i])
         for j in range(dim):
-            image[i, 0] += s.gram[0, max(i, j), min(i, j)] * (s.theta[j] - theta[j])
+            image[i] += s.gram[0, max(i, j), min(i, j)] * (s.theta[j] - theta[j])
     if s.gram_squared.shape[1] == 0:
-        solve_lower(s.factor, image)
-    else:
-        factor = np.empty((dim, dim))
-        cholesky(s.gram_squared[0], s.counters[MU], factor)
-        solve_lower(factor, image)
-    column_norms_squared(image, norm)
-    return bool(np.sqrt(norm[0]) > s.counters[RADIUS])
+        return bool(whiten(s.factor, image) > s.counters[RADIUS] ** 2)
+    cholesky(s.gram_squared[0], s.counters[MU], s.work)
+    return bool(whiten(s.work, image) > s.counters[RADIUS] ** 2)
 
 
 WEIGHTED = Kernels(
