@@ -20,6 +20,7 @@ import pytest
 
 import driftbandits
 from driftbandits import DLinUCB, Policy, Problem, StateFileError, SWLinUCB, load, storage
+from driftbandits.memory import FIRST, STORED
 from test_contract import assert_same_state, every_policy, run, state_of
 
 POLICIES = driftbandits.registered()
@@ -215,17 +216,17 @@ BAD_ARRAYS = [
     lambda a: a | {"gram": a["gram"].astype(np.float32)},
     lambda a: a | {"gram": a["gram"][0]},
     lambda a: a | {"theta": np.full(3, np.nan)},
-    lambda a: a | {"moment": np.array([0.0, np.inf, 0.0])},
+    lambda a: a | {"moment": np.full((2, 3), np.inf)},
     lambda a: a | {"history": np.zeros((64, 9))},
     lambda a: a | {"history": np.zeros((0, 5))},
     lambda a: a | {"history": np.zeros(5)},
     lambda a: a | {"counters": np.zeros(3)},
     lambda a: a | {"extra": np.zeros(3)},
     lambda a: {name: array for name, array in a.items() if name != "moment"},
-    lambda a: _with_counter(a, 5, 1e6),
-    lambda a: _with_counter(a, 5, -1.0),
-    lambda a: _with_counter(a, 6, 1e6),
-    lambda a: _with_counter(a, 6, -2.0),
+    lambda a: _with_counter(a, FIRST, 1e6),
+    lambda a: _with_counter(a, FIRST, -1.0),
+    lambda a: _with_counter(a, STORED, 1e6),
+    lambda a: _with_counter(a, STORED, -2.0),
 ]
 
 

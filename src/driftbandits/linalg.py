@@ -92,11 +92,32 @@ def whiten(factor: Array, vector: Array) -> float:
 
 
 @lean_kernel
-def solve_lower(factor: Array, columns: Array) -> None:
-    """Replace every column c of ``columns`` (d, K) by L⁻¹c."""
-    dim, count = columns.shape
-    for i in range(dim):
-        for j in range(i):
+def copy_columns(source: Array, target: Array, first: int, count: int) -> None:
+    """Columns ``first`` to ``first + count`` − 1 of ``source`` as the first columns of ``target``."""
+    for i in range(source.shape[0]):
+        copy(source[i, first : first + count], target[i])
+
+
+# The loops over columns take four rows at a time: each column entry is then loaded and stored once
+# for four products, and memory, not arithmetic, is what they wait for. They handle the first
+# ``count`` columns, so that a caller can keep a block of them in the fastest cache.
+
+
+@lean_kernel
+def solve_lower(factor: Array, columns: Array, count: int) -> None:
+    """Replace the first ``count`` columns c of ``columns`` (d or more, K) by L⁻¹c."""
+    for i in range(factor.shape[1]):
+        fours = i // 4 * 4
+        for j in range(0, fours, 4):
+            w0, w1, w2, w3 = factor[i, j], factor[i, j + 1], factor[i, j + 2], factor[i, j + 3]
+            for k in range(count):
+                columns[i, k] -= (
+                    w0 * columns[j, k]
+                    + w1 * columns[j + 1, k]
+                    + w2 * columns[j + 2, k]
+                    + w3 * columns[j + 3, k]
+                )
+        for j in range(fours, i):
             weight = factor[i, j]
             for k in range(count):
                 columns[i, k] -= weight * columns[j, k]
@@ -106,23 +127,32 @@ def solve_lower(factor: Array, columns: Array) -> None:
 
 
 @lean_kernel
-def solve_upper(factor: Array, columns: Array) -> None:
-    """Replace every column c of ``columns`` (d, K) by L⁻ᵀc."""
-    dim, count = columns.shape
+def solve_upper(factor: Array, columns: Array, count: int) -> None:
+    """Replace the first ``count`` columns c of ``columns`` (d or more, K) by L⁻ᵀc."""
+    dim = factor.shape[1]
     for i in range(dim - 1, -1, -1):
-        for j in range(i + 1, dim):
+        fours = i + 1 + (dim - 1 - i) % 4
+        for j in range(i + 1, fours):
             weight = factor[j, i]
             for k in range(count):
                 columns[i, k] -= weight * columns[j, k]
+        for j in range(fours, dim, 4):
+            w0, w1, w2, w3 = factor[j, i], factor[j + 1, i], factor[j + 2, i], factor[j + 3, i]
+            for k in range(count):
+                columns[i, k] -= (
+                    w0 * columns[j, k]
+                    + w1 * columns[j + 1, k]
+                    + w2 * columns[j + 2, k]
+                    + w3 * columns[j + 3, k]
+                )
         scale = 1.0 / factor[i, i]
         for k in range(count):
             columns[i, k] *= scale
 
 
 @lean_kernel
-def column_norms_squared(columns: Array, out: Array) -> None:
-    """‖c‖² of every column c of ``columns`` (d, K), written to ``out`` (K,)."""
-    dim, count = columns.shape
+def column_norms_squared(dim: int, columns: Array, out: Array, count: int) -> None:
+    """‖c‖² of the first ``count`` columns c of ``columns`` (d, K), in ``out`` (K,)."""
     for k in range(count):
         out[k] = columns[0, k] * columns[0, k]
     for i in range(1, dim):
@@ -131,26 +161,38 @@ def column_norms_squared(columns: Array, out: Array) -> None:
 
 
 @lean_kernel
-def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> None:
-    """cᵀ(gram + ridge·I)c of every column c of ``columns`` (d, K), written to ``out`` (K,)."""
-    dim, count = columns.shape
+def column_quadratic(
+    gram: Array, ridge: float, columns: Array, out: Array, count: int
+) -> None:
+    """cᵀ(gram + ridge·I)c of the first ``count`` columns c, in ``out`` (K,)."""
     for k in range(count):
         out[k] = 0.0
-    for i in range(dim):
-        weight = gram[i, i] + ridge
-        for k in range(count):
-            out[k] += weight * columns[i, k] * columns[i, k]
-        for j in range(i):
+    for i in range(gram.shape[0]):
+        fours = i // 4 * 4
+        for j in range(0, fours, 4):
+            w0, w1, w2, w3 = gram[i, j], gram[i, j + 1], gram[i, j + 2], gram[i, j + 3]
+            for k in range(count):
+                out[k] += (2.0 * columns[i, k]) * (
+                    w0 * columns[j, k]
+                    + w1 * columns[j + 1, k]
+                    + w2 * columns[j + 2, k]
+                    + w3 * columns[j + 3, k]
+                )
+        for j in range(fours, i):
             weight = 2.0 * gram[i, j]
             for k in range(count):
                 out[k] += weight * columns[i, k] * columns[j, k]
+        weight = gram[i, i] + ridge
+        for k in range(count):
+            out[k] += weight * columns[i, k] * columns[i, k]
 
 
 @lean_kernel
-def column_products(vector: Array, columns: Array, out: Array) -> None:
-    """⟨vector, c⟩ of every column c of ``columns`` (d, K), added to ``out`` (K,)."""
-    dim, count = columns.shape
-    for i in range(dim):
+def column_products(vector: Array, columns: Array, out: Array, count: int) -> None:
+    """⟨vector, c⟩ of the first ``count`` columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
+    for k in range(count):
+        out[k] = 0.0
+    for i in range(vector.size):
         weight = vector[i]
         for k in range(count):
             out[k] += weight * columns[i, k]

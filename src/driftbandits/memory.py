@@ -63,7 +63,7 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
         _discount(p, s, rounds)
     if p.window > 0.0:
         _leave_window(p, s)
-    _restart_if_due(s)
+    _restart_if_due(p, s)
 
 
 @lean_kernel
@@ -172,19 +172,32 @@ def _sum_afresh(s: Any) -> None:
 
 
 @lean_kernel
-def _restart_if_due(s: Any) -> None:
-    """Forget all at ``restarts``: the rounds, in order, at which a new start is to be made."""
+def _restart_if_due(p: Any, s: Any) -> None:
+    """Forget all at the rounds of ``restarts``, in order, and after each ``period``, if any."""
     opening = s.counters[CLOCK] + 1.0
     due = int(s.counters[RESTARTS_DONE])
     while due < s.restarts.size and s.restarts[due] <= opening:
         due += 1
     if due > s.counters[RESTARTS_DONE]:
-        _clear(s)
-        s.counters[WEIGHT_SQUARES] = 0.0
-        s.counters[STORED] = 0.0
-        s.counters[LAST_RESTART] = s.restarts[due - 1]
+        start_afresh(s, s.restarts[due - 1])
         s.counters[RESTARTS_DONE] = due
-        s.counters[FACTOR_AGE] = -1.0
+    if p.period > 0.0:
+        first = 1.0 + p.period * np.floor(s.counters[CLOCK] / p.period)
+        # Before round 1 there is nothing to forget.
+        if first > max(s.counters[LAST_RESTART], 1.0):
+            start_afresh(s, first)
+
+
+@lean_kernel
+def start_afresh(s: Any, first: float) -> None:
+    """Forget all, and from now on every observation of a round before ``first``."""
+    _clear(s)
+    s.counters[WEIGHT_SQUARES] = 0.0
+    s.counters[STORED] = 0.0
+    s.counters[WITHDRAWN] = 0.0
+    s.counters[LAST_RESTART] = first
+    s.counters[STALE] = 1.0
+    s.counters[FACTOR_AGE] = -1.0
 
 
 @lean_kernel

@@ -73,20 +73,28 @@ def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> No
 
 
 @lean_kernel
-def widths(factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array) -> None:
-    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d, K), which are overwritten.
+def column_widths(
+    factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array, count: int
+) -> None:
+    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for the first ``count`` columns a of ``columns``, which are overwritten.
 
     Solving for each action keeps the digits of well-explored directions, which an explicit
     V⁻¹ Ṽ V⁻¹ would lose to the unexplored ones.
     """
-    solve_lower(factor, columns)
+    solve_lower(factor, columns, count)
     if gram_squared.shape[1] == 0:
-        column_norms_squared(columns, out)
+        column_norms_squared(factor.shape[1], columns, out, count)
     else:
-        solve_upper(factor, columns)
-        column_quadratic(gram_squared[0], mu, columns, out)
-    for k in range(out.size):
+        solve_upper(factor, columns, count)
+        column_quadratic(gram_squared[0], mu, columns, out, count)
+    for k in range(count):
         out[k] = np.sqrt(max(out[k], 0.0))
+
+
+@lean_kernel
+def widths(factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array) -> None:
+    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d, K), which are overwritten."""
+    column_widths(factor, gram_squared, mu, columns, out, columns.shape[1])
 
 
 widths_entry = entry_point(widths, "sums")

@@ -4,7 +4,7 @@ A policy brings named tuples for its parameters (floats) and its state (arrays),
 
     choose(parameters, state, columns, scratch, scores) -> index
         fill ``scores`` (K,) for the action set ``columns`` (d, K) and return the chosen column;
-        ``scratch`` (d, K) may be overwritten
+        ``scratch`` (d + 2, K) may be overwritten
     learn(parameters, state, action, reward, age)
         take in one observation, made ``age`` rounds ago
     advance(parameters, state, rounds)
@@ -99,7 +99,7 @@ def _select(
     for k in range(count):
         for i in range(dim):
             columns[i, k] = actions[k, i]
-    scratch = np.empty((dim, count))
+    scratch = np.empty((dim + 2, count))
     return int(choose(Parameters(*parameters), State(*state), columns, scratch, scores))
 
 
@@ -150,7 +150,7 @@ def _play(
     """
     named_parameters, named_state = Parameters(*parameters), State(*state)
     dim, count = actions.shape[1:]
-    scratch, scores, action = np.empty((dim, count)), np.empty(count), np.empty(dim)
+    scratch, scores, action = np.empty((dim + 2, count)), np.empty(count), np.empty(dim)
     for t in range(means.shape[0]):
         if missing.size > 0:
             missing[t] = 1.0 if misses(named_parameters, named_state, thetas[t]) else 0.0

@@ -24,8 +24,8 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LinearPolicy(Policy):
-    """A policy with an estimate θ̂, widths and a radius.
+class EstimatingPolicy(Policy):
+    """A policy with an estimate θ̂, widths and a radius, however it chooses.
 
     Attributes:
         ridge: Penalty λ.
@@ -53,10 +53,6 @@ class LinearPolicy(Policy):
         """The radius β of the confidence ellipsoid."""
         return self._fit().radius
 
-    def scores(self, actions: Any) -> Array:
-        """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
-        return self._choose(actions)[1]
-
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V⁻¹ Ṽ V⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
         rows = float_array("actions", actions, ndim=2)
@@ -73,3 +69,12 @@ class LinearPolicy(Policy):
         non_negative("noise", self.noise)
         open_unit("delta", self.delta)
         non_negative("theta_bound", self.theta_bound)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinearPolicy(EstimatingPolicy):
+    """One that plays the largest upper confidence bound."""
+
+    def scores(self, actions: Any) -> Array:
+        """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
+        return self._choose(actions)[1]

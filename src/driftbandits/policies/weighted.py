@@ -21,7 +21,8 @@ from ..estimator import RadiusKind
 from ..linalg import (
     cholesky,
     column_products,
-    copy_matrix,
+    copy,
+    copy_columns,
     log_determinant,
     solve,
     symmetric,
@@ -44,9 +45,9 @@ from ..memory import (
     pass_time,
     remember,
 )
-from ..sums import widths
+from ..sums import column_widths
 from .kernels import Kernels, argmax
-from .linear import Fit, LinearPolicy
+from .linear import EstimatingPolicy, Fit, LinearPolicy
 
 # Codes for ``Parameters.radius``.
 PER_ROUND, ANYTIME, DETERMINANT, PUBLISHED_WINDOW, UNION = range(5)
@@ -55,6 +56,9 @@ RADIUS_CODES: dict[RadiusKind, int] = {
     "anytime": ANYTIME,
     "determinant": DETERMINANT,
 }
+
+# Numbers that the first-level cache holds beside the rows of the matrices.
+CACHED = 3072
 
 # Dimension from which rank-one changes of the factor are faster than making it afresh
 # (benchmarks, "scaling").
@@ -76,6 +80,7 @@ class Parameters(NamedTuple):
     horizon: float  # for the union bound over rounds
     restore: float  # rounds after which λ is put in place under discounting
     follow: float  # 1 where the factor follows the sums by rank-one changes
+    period: float  # rounds after which all is forgotten; 0 where it is not
 
 
 class State(NamedTuple):
@@ -174,12 +179,21 @@ def optimistic(
     scratch: Array,
     scores: Array,
 ) -> None:
-    """Upper confidence bound of every column of ``columns`` (d, K), written to ``scores`` (K,)."""
-    copy_matrix(columns, scratch)
-    widths(factor, gram_squared, mu, scratch, scores)
-    for k in range(scores.size):
-        scores[k] *= radius
-    column_products(theta, columns, scores)
+    """Upper confidence bound of every column of ``columns`` (d, K), written to ``scores`` (K,).
+
+    ``scratch`` is (d + 2, K). Columns are taken in blocks that stay in the fastest cache.
+    """
+    dim, count = columns.shape
+    block = max(CACHED // dim, 8)
+    means, bounds = scratch[dim], scratch[dim + 1]
+    for first in range(0, count, block):
+        size = min(block, count - first)
+        copy_columns(columns, scratch, first, size)
+        column_products(theta, scratch, means, size)
+        column_widths(factor, gram_squared, mu, scratch, bounds, size)
+        for k in range(size):
+            means[k] += radius * bounds[k]
+        copy(means[:size], scores[first : first + size])
 
 
 @lean_kernel
@@ -187,6 +201,8 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     """The action of the largest upper confidence bound."""
     prepare(p, s)
     radius = s.counters[RADIUS]
+    if s.gram_squared.shape[1] == 0:
+        radius *= np.sqrt(s.counters[UNIT])  # widths from V alone come in units of 1/√unit
     mu = s.counters[MU]
     optimistic(s.factor, s.gram_squared, mu, s.theta, radius, columns, scratch, scores)
     return argmax(scores)
@@ -215,7 +231,7 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
         for j in range(dim):
             image[i] += s.gram[0, max(i, j), min(i, j)] * (s.theta[j] - theta[j])
     if s.gram_squared.shape[1] == 0:
-        return bool(whiten(s.factor, image) > s.counters[RADIUS] ** 2)
+        return bool(whiten(s.factor, image) > s.counters[RADIUS] ** 2 * s.counters[UNIT])
     cholesky(s.gram_squared[0], s.counters[MU], s.work)
     return bool(whiten(s.work, image) > s.counters[RADIUS] ** 2)
 
@@ -239,10 +255,8 @@ prepare_entry = entry_point(_prepare, "weighted")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WeightedPolicy(LinearPolicy):
-    """A policy of the weighted family: a configuration of the kernels above."""
-
-    kernels: ClassVar[Kernels] = WEIGHTED
+class WeightedEstimate(EstimatingPolicy):
+    """A policy that keeps the family's state, however it chooses."""
 
     def update(
         self,
@@ -287,6 +301,7 @@ class WeightedPolicy(LinearPolicy):
         window: float = 0.0,
         horizon: float = 1.0,
         restore: int = 1,
+        period: float = 0.0,
     ) -> Parameters:
         # Under discounting V changes by more than a rank-one matrix whenever λ is restored.
         rank_one = gamma == 1.0 or restore > 1
@@ -303,11 +318,16 @@ class WeightedPolicy(LinearPolicy):
             horizon=horizon,
             restore=restore,
             follow=float(rank_one and self.dim >= FOLLOW_FROM),
+            period=period,
         )
 
     def _fit(self) -> Fit:
-        state = self._state
-        prepare_entry(self._parameters, *state)
+        return self._fit_of(self._state)
+
+    def _fit_of(self, full: Any) -> Fit:
+        """The estimate of a state, and with parameters, whose first fields are the family's."""
+        state = State(*full[: len(State._fields)])
+        prepare_entry(self._parameters[: len(Parameters._fields)], *state)
         mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
         return Fit(state.factor, state.gram_squared, mu, state.theta, radius)
 
@@ -326,3 +346,10 @@ class WeightedPolicy(LinearPolicy):
             STORED: (0, capacity),
             RESTARTS_DONE: (0, len(state.restarts)),
         }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedPolicy(WeightedEstimate, LinearPolicy):
+    """A policy of the weighted family: a configuration of the kernels above."""
+
+    kernels: ClassVar[Kernels] = WEIGHTED
