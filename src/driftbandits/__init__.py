@@ -2,13 +2,20 @@
 
 from .estimator import WeightedLeastSquares
 from .policies import (
+    BOB,
+    DetectRestartLinUCB,
+    DLinTS,
     DLinUCB,
+    DRandLinUCB,
     DynamicLinUCB,
+    FixedCatalogue,
+    LBWeightUCB,
     LinUCB,
     OracleRestartLinUCB,
     Policy,
     Problem,
     Random,
+    RestartUCB,
     SWLinUCB,
     load,
     register,
@@ -17,13 +24,20 @@ from .policies import (
 from .storage import StateFileError
 
 __all__ = [
+    "BOB",
+    "DLinTS",
     "DLinUCB",
+    "DRandLinUCB",
+    "DetectRestartLinUCB",
     "DynamicLinUCB",
+    "FixedCatalogue",
+    "LBWeightUCB",
     "LinUCB",
     "OracleRestartLinUCB",
     "Policy",
     "Problem",
     "Random",
+    "RestartUCB",
     "SWLinUCB",
     "StateFileError",
     "WeightedLeastSquares",

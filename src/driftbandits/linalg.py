@@ -93,7 +93,7 @@ def whiten(factor: Array, vector: Array) -> float:
 
 @lean_kernel
 def copy_columns(source: Array, target: Array, first: int, count: int) -> None:
-    """Columns ``first`` to ``first + count`` − 1 of ``source`` as the first columns of ``target``."""
+    """``count`` columns of ``source`` from ``first`` on, as the first columns of ``target``."""
     for i in range(source.shape[0]):
         copy(source[i, first : first + count], target[i])
 
@@ -161,9 +161,7 @@ def column_norms_squared(dim: int, columns: Array, out: Array, count: int) -> No
 
 
 @lean_kernel
-def column_quadratic(
-    gram: Array, ridge: float, columns: Array, out: Array, count: int
-) -> None:
+def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array, count: int) -> None:
     """cᵀ(gram + ridge·I)c of the first ``count`` columns c, in ``out`` (K,)."""
     for k in range(count):
         out[k] = 0.0
@@ -189,7 +187,7 @@ def column_quadratic(
 
 @lean_kernel
 def column_products(vector: Array, columns: Array, out: Array, count: int) -> None:
-    """⟨vector, c⟩ of the first ``count`` columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
+    """⟨vector, c⟩ of the first ``count`` columns c of ``columns``, in ``out`` (K,)."""
     for k in range(count):
         out[k] = 0.0
     for i in range(vector.size):

@@ -1,0 +1,165 @@
+"""Exploration by chance over the discounted estimate: what D-RandLinUCB and D-LinTS share.
+
+Both keep D-LinUCB's sums, and in the place of optimism draw at random. The source of randomness is
+part of the state, so that a saved policy goes on with the draws that it would have made.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import tuning as rules
+from .._compile import kernel, lean_kernel
+from ..arrays import Array, float_array, one_of, open_unit, positive, whole
+from ..memory import RADIUS
+from ..randomness import stream_state, uniform
+from .linear import Fit
+from .problem import Problem
+from .weighted import PER_ROUND, WeightedEstimate, initial_state
+
+# a = √14 β, the scale that the analysis of Kim and Tewari (2020) asks for.
+THEORY = math.sqrt(14.0)
+
+
+class Parameters(NamedTuple):
+    """Those of the weighted family, and the scale a; all of them floats."""
+
+    gamma: float
+    window: float
+    ridge: float
+    mu: float
+    noise: float
+    delta: float
+    theta_bound: float
+    action_bound: float
+    radius: float
+    horizon: float
+    restore: float
+    follow: float
+    period: float
+    scale: float  # a = scale σ, or where it is 0, a = √14 β
+
+
+class State(NamedTuple):
+    """That of the weighted family, and a source of randomness."""
+
+    gram: Array
+    gram_squared: Array
+    moment: Array
+    counters: Array
+    history: Array
+    restarts: Array
+    factor: Array
+    theta: Array
+    work: Array
+    random: npt.NDArray[np.uint64]
+
+
+@kernel
+def normal(random: npt.NDArray[np.uint64]) -> float:
+    """A standard normal draw from two uniform ones (Box and Muller, 1958)."""
+    length = np.sqrt(-2.0 * np.log(1.0 - uniform(random)))
+    return float(length * np.cos(2.0 * np.pi * uniform(random)))
+
+
+@lean_kernel
+def deviation(p: Parameters, s: State) -> float:
+    """The standard deviation a of the draws; ``s`` must be prepared."""
+    if p.scale > 0.0:
+        return p.scale * p.noise
+    return float(THEORY * s.counters[RADIUS])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampledPolicy(WeightedEstimate):
+    """D-LinUCB's estimate, with choices drawn at random.
+
+    Every call of ``select`` draws anew, also within a round. There are no ``scores``: no number is
+    an action's before the draw.
+
+    Attributes:
+        gamma: Discount γ in (0, 1), what a weight keeps in a round.
+        scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
+            a = √14 β, the one that the regret bound is proved for.
+        seed: Names the stream of draws.
+    """
+
+    gamma: float
+    scale: float | Literal["theory"] = 1.0
+    seed: int = 0
+
+    @classmethod
+    def from_budget(
+        cls,
+        *,
+        dim: int,
+        horizon: int,
+        budget: float | None = None,
+        tuning: rules.Tuning = "paper",
+        **options: Any,
+    ) -> Self:
+        """The policy for a variation budget B and a horizon T.
+
+        ``tuning="paper"``, the default, is γ = 1 − (B/(dT))^{2/3}; ``tuning="corrected"`` is
+        γ = 1 − max(1/T, √(B/(dT))) with λ = d, as the corrected rate needs it. An unknown B is
+        taken as 1.
+        """
+        gamma = rules.discount(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
+        if tuning == "corrected":
+            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
+        return cls(dim=dim, gamma=gamma, **options)
+
+    @classmethod
+    def tuned(cls, problem: Problem) -> Self:
+        """The published discount for the problem's budget and horizon, and a = σ."""
+        options = problem.common()
+        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+
+    @abstractmethod
+    def propensities(self, actions: Any) -> Array:
+        """Probability that ``select`` plays each action of ``actions`` (K, d), shape (K,)."""
+
+    def _validate(self) -> None:
+        super()._validate()
+        open_unit("gamma", self.gamma)
+        whole("seed", self.seed, least=0)
+        if isinstance(self.scale, str):
+            one_of("scale", self.scale, ("theory",))
+        else:
+            positive("scale", self.scale)
+
+    def _make_parameters(self) -> Parameters:
+        family = self._parameters_with(gamma=self.gamma, radius=PER_ROUND)
+        return Parameters(*family, scale=0.0 if self.scale == "theory" else float(self.scale))
+
+    def _initial_state(self) -> State:
+        family = initial_state(dim=self.dim, ridge=self.ridge, discounted=True)
+        return State(*family, random=stream_state(self.seed, "policy", type(self).__name__))
+
+    def _reseed(self, replication: int) -> None:
+        name = type(self).__name__
+        self._state.random[:] = stream_state(self.seed, "policy", name, replication)
+
+    def _asked(self, actions: Any) -> tuple[Array, Fit, float]:
+        """Actions (K, d), the estimate and a; refused as by ``select``, and the state untouched."""
+        rows = float_array("actions", actions, ndim=2)
+        if rows.shape[1] != self.dim or len(rows) == 0:
+            raise ValueError(
+                f"actions must have shape (K, {self.dim}) with K of at least 1, got {rows.shape}"
+            )
+        self._refuse(rows, "actions")
+        fit = self._fit_of([array.copy() for array in self._state])
+        scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
+        return rows, fit, float(scale)
+
+
+def normal_cdf(values: Any) -> Array:
+    """Φ of every value; accurate in the lower tail."""
+    flat = [0.5 * math.erfc(-value / math.sqrt(2.0)) for value in np.ravel(values)]
+    return np.array(flat).reshape(np.shape(values))

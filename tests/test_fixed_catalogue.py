@@ -1,0 +1,73 @@
+"""The choice from a fixed catalogue is that of scoring everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftbandits import DLinUCB, DynamicLinUCB, LinUCB, SWLinUCB
+from driftbandits.policies.fixed_catalogue import FixedCatalogue
+
+POLICIES: list[Any] = [
+    lambda dim: LinUCB(dim=dim, noise=0.2),
+    lambda dim: DLinUCB(dim=dim, gamma=0.95, noise=0.2),
+    lambda dim: DLinUCB(dim=dim, gamma=0.99, noise=0.2, restore_every=7),
+    lambda dim: SWLinUCB(dim=dim, window=40, noise=0.2),
+    lambda dim: DynamicLinUCB(dim=dim, noise=0.2),
+]
+
+
+def unit_items(rng: np.random.Generator, count: int, dim: int) -> Any:
+    items = rng.normal(size=(count, dim))
+    return items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1.0)
+
+
+@pytest.mark.parametrize("make", POLICIES)
+@pytest.mark.parametrize("dim", [1, 3, 20])
+def test_same_index_as_brute_force_throughout_a_run(make: Any, dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    items = unit_items(rng, 400, dim)
+    theta = rng.normal(size=dim) / np.sqrt(dim)
+    policy = make(dim)
+    catalogue = FixedCatalogue(policy, items)
+    for t in range(250):
+        chosen = catalogue.select()
+        assert chosen == policy.select(items), t
+        if t == 120:
+            theta = -theta
+        policy.update(items[chosen], float(items[chosen] @ theta + 0.2 * rng.normal()))
+        if t % 17 == 0:
+            policy.advance(rounds=3)
+
+
+def test_little_is_scored_once_data_has_been_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    items = unit_items(rng, 20_000, 8)
+    policy = LinUCB(dim=8, noise=0.2)
+    catalogue = FixedCatalogue(policy, items)
+    theta = rng.normal(size=8)
+    for _ in range(300):
+        a = items[catalogue.select()]
+        policy.update(a, float(a @ theta + 0.2 * rng.normal()))
+    scored: list[int] = []
+    exact = LinUCB.scores
+
+    def counting(self: LinUCB, actions: Any) -> Any:
+        scored.append(len(actions))
+        return exact(self, actions)
+
+    monkeypatch.setattr(LinUCB, "scores", counting)
+    for _ in range(50):
+        a = items[catalogue.select()]
+        policy.update(a, float(a @ theta + 0.2 * rng.normal()))
+    assert np.mean(scored) < 0.02 * len(items)
+
+
+def test_items_are_checked() -> None:
+    policy = LinUCB(dim=2)
+    with pytest.raises(ValueError, match="items"):
+        FixedCatalogue(policy, [[np.nan, 0.0]])
+    with pytest.raises(ValueError, match="action_bound"):
+        FixedCatalogue(policy, [[3.0, 0.0]])
