@@ -3,6 +3,7 @@
 from .estimator import WeightedLeastSquares
 from .policies import (
     BOB,
+    AdaptiveLinUCB,
     DetectRestartLinUCB,
     DLinTS,
     DLinUCB,
@@ -25,6 +26,7 @@ from .storage import StateFileError
 
 __all__ = [
     "BOB",
+    "AdaptiveLinUCB",
     "DLinTS",
     "DLinUCB",
     "DRandLinUCB",

@@ -1,5 +1,6 @@
 """Policies, one file each; `registered` finds them all."""
 
+from .adaptive_linucb import AdaptiveLinUCB
 from .base import Policy
 from .bob import BOB
 from .d_lints import DLinTS
@@ -20,6 +21,7 @@ from .sw_linucb import SWLinUCB
 
 __all__ = [
     "BOB",
+    "AdaptiveLinUCB",
     "DLinTS",
     "DLinUCB",
     "DRandLinUCB",

@@ -1,0 +1,160 @@
+"""How a bank of experts is judged: weights, the noise level, and who has to start again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._compile import lean_kernel
+from ..arrays import Array
+from ..memory import CLOCK
+from .expert_bank import (
+    ACTION_SQUARES,
+    CHANGES,
+    COUNT,
+    DETECTIONS,
+    DISCOUNT,
+    ERROR,
+    EVIDENCE,
+    EXPERTS,
+    LIKELIHOOD,
+    OBSERVATIONS,
+    RESIDUALS,
+    REWARD_SQUARES,
+    RIDGE,
+    SPREAD,
+    VARIANCE,
+    WEIGHT,
+    State,
+    overwrite,
+)
+
+NOISE_MEMORY = 50.0  # rewards over which the noise level is taken, since it may change too
+RIDGE_SHARE = 0.1  # λ in units of mean ‖a‖² σ̂² / mean r²
+LEAST_RATIO = 1e-4  # σ̂² / mean r² in λ is at least this
+LEAST_VARIANCE = 1e-12  # σ̂² / mean r² is at least this, where rewards have no noise
+LEAST_SQUARE = 1e-200  # a mean square below this says nothing: all has been zero
+FALSE_ALARMS = 0.05  # α: a correct expert is overwritten about α log T times in T rounds
+
+
+@lean_kernel
+def median_expert(s: State) -> int:
+    """The expert at the median of the weights, shorter memories first."""
+    last = int(s.counters[EXPERTS]) - 1
+    total = 0.0
+    for j in range(last):
+        total += s.facts[j, WEIGHT]
+        if total >= 0.5:
+            return j
+    return last
+
+
+@lean_kernel
+def widest_memory(s: State) -> int:
+    """The first expert of memory (d n σ̂/ρ̂)^{2/3} or more, ρ̂ the root mean square reward.
+
+    A memory for the width, not the estimate: what has not been played for so long is tried again.
+    It is the paper's (dT/B)^{2/3} at B = 1 and T = n, with the noise in units of the rewards.
+    """
+    last = int(s.counters[EXPERTS]) - 1
+    ratio = 1.0
+    if s.counters[REWARD_SQUARES] > 0.0:
+        mean_square = s.counters[REWARD_SQUARES] / s.counters[COUNT]
+        ratio = min(1.0, np.sqrt(s.counters[VARIANCE] / mean_square))
+    longest = (s.theta.size * (s.counters[CLOCK] + 1.0) * ratio) ** (2.0 / 3.0)
+    for j in range(last):
+        if longest * (1.0 - s.facts[j, DISCOUNT]) <= 1.0:
+            return j
+    return last
+
+
+@lean_kernel
+def take_unit(s: State, action: Array) -> None:
+    """The first action says what length is usual, and so what λ is small."""
+    square = 0.0
+    for i in range(action.size):
+        square += action[i] * action[i]
+    if square > 0.0:
+        s.counters[RIDGE] = RIDGE_SHARE * square
+    for j in range(int(s.counters[EXPERTS])):
+        s.facts[j, CHANGES] = -1.0
+
+
+@lean_kernel
+def judge(s: State) -> None:
+    """Bayesian averaging under fixed share, and the evidence of shorter memories against longer.
+
+    Predictive laws are Student-t, with the degrees of freedom that the noise estimate has.
+    """
+    count, freedom = int(s.counters[EXPERTS]), s.counters[COUNT] + 1.0
+    largest = -np.inf
+    for j in range(count):
+        scale = 1.0 + s.facts[j, SPREAD]
+        square = s.facts[j, ERROR] ** 2 / (freedom * s.counters[VARIANCE] * scale)
+        law = -0.5 * (np.log(scale) + (freedom + 1.0) * np.log(1.0 + square))
+        s.facts[j, LIKELIHOOD] = law
+        largest = max(largest, law)
+    mixed = shorter = 0.0
+    for j in range(count):
+        if j > 0:
+            gained = largest + np.log(mixed / shorter) - s.facts[j, LIKELIHOOD]
+            s.facts[j, EVIDENCE] = max(0.0, s.facts[j, EVIDENCE] + gained)
+        shorter += s.facts[j, WEIGHT]
+        # Not below e^−600, so that no weight is lost.
+        s.facts[j, WEIGHT] *= np.exp(max(s.facts[j, LIKELIHOOD] - largest, -600.0))
+        mixed += s.facts[j, WEIGHT]
+    share = 1.0 / (s.counters[OBSERVATIONS] + 1.0)
+    for j in range(count):
+        # Half to "nothing changes", half to all speeds of change alike.
+        prior = 0.5 if j == count - 1 else 0.5 / (count - 1)
+        s.facts[j, WEIGHT] = (1.0 - share) * s.facts[j, WEIGHT] / mixed + share * prior
+
+
+@lean_kernel
+def measure_noise(s: State, action: Array, reward: float, residual: float, known: bool) -> None:
+    """σ̂² from the squared residuals of late unless it is ``known``, and λ in its units."""
+    dim, c = action.size, s.counters
+    square = 0.0
+    for i in range(dim):
+        square += action[i] * action[i]
+    # The first d rewards are fitted, whatever they are: lean on their mean square, and soon forget.
+    prior = dim * 2.0 ** (-c[OBSERVATIONS] / dim)
+    kept = 1.0 - 1.0 / NOISE_MEMORY
+    c[RESIDUALS] = kept * c[RESIDUALS] + residual
+    c[REWARD_SQUARES] = kept * c[REWARD_SQUARES] + reward * reward
+    c[ACTION_SQUARES] = kept * c[ACTION_SQUARES] + square
+    c[COUNT] = kept * c[COUNT] + 1.0
+    c[OBSERVATIONS] += 1.0
+    mean_square = c[REWARD_SQUARES] / c[COUNT]
+    if not mean_square > LEAST_SQUARE:
+        return
+    if not known:
+        variance = (c[RESIDUALS] + prior * mean_square) / (c[COUNT] + prior)
+        c[VARIANCE] = max(variance, LEAST_VARIANCE * mean_square)
+    if c[ACTION_SQUARES] > LEAST_SQUARE:
+        ratio = min(1.0, max(LEAST_RATIO, c[VARIANCE] / mean_square))
+        c[RIDGE] = RIDGE_SHARE * c[ACTION_SQUARES] / c[COUNT] * ratio
+
+
+@lean_kernel
+def any_refuted(s: State, limit: float) -> bool:
+    """Whether there is evidence above ``limit`` against any expert."""
+    most = 0.0
+    for j in range(1, int(s.counters[EXPERTS])):
+        most = max(most, s.facts[j, EVIDENCE])
+    return bool(most > limit)
+
+
+@lean_kernel
+def replace_refuted(s: State, limit: float) -> None:
+    """Let every expert that the shorter ones have refuted start again from the heaviest of them."""
+    last = int(s.counters[EXPERTS]) - 1
+    for j in range(last, 0, -1):
+        if s.facts[j, EVIDENCE] > limit:
+            heaviest = 0
+            for i in range(1, j):
+                if s.facts[i, WEIGHT] > s.facts[heaviest, WEIGHT]:
+                    heaviest = i
+            overwrite(s, j, heaviest)
+            if j == last:
+                s.detections[int(s.counters[DETECTIONS])] = s.counters[CLOCK] - 1.0
+                s.counters[DETECTIONS] += 1.0
