@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= results
 JOBS   ?= 2
 
+.NOTPARALLEL: # one environment, one installer at a time
 .PHONY: help reproduce test test-quick test-thorough lint format docs bench clean
 
 help: ## list the verbs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -19,6 +20,7 @@ from driftbandits import (
     Random,
     SWLinUCB,
 )
+from driftbandits.policies.kernels import NORM_SLACK
 
 POLICIES = driftbandits.registered()
 NAN, INF = float("nan"), float("inf")
@@ -254,3 +256,23 @@ def test_a_refusal_changes_no_later_decision(cls: type[Policy]) -> None:
         assert chosen == plain.select(actions)
         for policy in (refused, plain):
             policy.update(actions[chosen], actions[chosen, 0])
+
+
+def test_norms_at_the_very_bound_are_taken_or_refused_never_ignored() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 5))
+    rows *= 0.7 * (1 + NORM_SLACK) / np.linalg.norm(rows, axis=1, keepdims=True)
+    for row in rows:
+        policy = LinUCB(dim=5, action_bound=0.7)
+        with contextlib.suppress(ValueError):
+            policy.update(row, 1.0)
+        if policy.round == 2:
+            assert policy.select(row[None]) == 0
+        else:
+            with pytest.raises(ValueError, match="action_bound"):
+                policy.select(row[None])
+
+
+def test_an_absurd_action_bound_is_refused() -> None:
+    with pytest.raises(ValueError, match="action_bound"):
+        LinUCB(dim=2, action_bound=1e160)

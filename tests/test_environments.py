@@ -65,10 +65,12 @@ def environment(**changes: Any) -> Environment:
 def whole(source: Environment, **options: Any) -> Block:
     """All blocks of a replication as one."""
     blocks = list(source.blocks(seed=3, replication=1, **options))
-    joined = [np.concatenate([getattr(b, name) for b in blocks]) for name in Block._fields[2:]]
+    joined = [np.concatenate([getattr(b, name) for b in blocks]) for name in Block._fields[2:6]]
     fixed = isinstance(source.actions, Catalogue)
     actions = blocks[0].actions if fixed else np.concatenate([b.actions for b in blocks])
-    return Block(blocks[0].first, actions, *joined)
+    longest = max(b.longest for b in blocks)
+    theta, means, best, noise = joined
+    return Block(blocks[0].first, actions, theta, means, best, noise, longest)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: type(p).__name__)
@@ -236,3 +238,12 @@ def test_sequences_that_end_early_say_so() -> None:
     source = environment(actions=ActionSequence(np.ones((10, 3, 2))), horizon=11)
     with pytest.raises(ValueError, match="round 10"):
         list(source.blocks(seed=0, replication=0))
+
+
+def test_draws_of_a_wrong_shape_are_refused() -> None:
+    with pytest.raises(ValueError, match="noise must give"):
+        list(
+            Environment.from_arrays(
+                actions=np.eye(3), parameters=np.ones((5, 3)), noise=np.ones((5, 2))
+            ).blocks(seed=0, replication=0)
+        )

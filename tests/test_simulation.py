@@ -268,3 +268,71 @@ def test_a_million_rounds_in_bounded_memory() -> None:
         for horizon in ("100000", "1000000")
     ]
     assert peaks[1] - peaks[0] < 10_000
+
+
+@pytest.mark.parametrize("dim", [1, 3, 10])
+def test_a_policy_of_another_dimension_is_refused(dim: int) -> None:
+    with pytest.raises(ValueError, match="actions must have shape"):
+        simulate(environment(), {"wrong": DLinUCB(dim=dim, gamma=0.9)}, replications=1)
+
+
+def test_actions_beyond_a_policys_bound_are_refused_as_online() -> None:
+    source = environment(actions=Catalogue([[5.0, 0.0]]))
+    with pytest.raises(ValueError, match="action_bound"):
+        simulate(source, {"LinUCB": LinUCB(dim=2)}, replications=1)
+
+
+def test_a_player_cannot_change_the_environment_of_others() -> None:
+    class Vandal:
+        def select(self, actions: Array) -> int:
+            actions[:] = 0.0
+            return 0
+
+        def update(self, action: Array, reward: float) -> None: ...
+
+    alone = simulate(environment(), {"LinUCB": LinUCB(dim=2)}, replications=1)
+    mixed: dict[str, Any] = {"vandal": lambda replication: Vandal(), "LinUCB": LinUCB(dim=2)}
+    together = simulate(environment(), mixed, replications=1)
+    np.testing.assert_array_equal(alone.final("LinUCB"), together.final("LinUCB"))
+
+
+def test_an_index_out_of_range_is_refused() -> None:
+    class Wrong:
+        def select(self, actions: Array) -> int:
+            return -1
+
+        def update(self, action: Array, reward: float) -> None: ...
+
+    with pytest.raises(ValueError, match="select must return"):
+        simulate(environment(), {"wrong": lambda replication: Wrong()}, replications=1)
+
+
+def test_a_folder_holds_one_run_only(tmp_path: Path) -> None:
+    small(folder=tmp_path, estimate_rounds=(10,), seed=1)
+    small(folder=tmp_path, seed=2)
+    assert Result.load(tmp_path).estimates.size == 0
+
+
+def test_what_a_function_captured_tells_runs_apart(tmp_path: Path) -> None:
+    class Fixed:
+        def __init__(self, index: int) -> None:
+            self.index = index
+
+        def select(self, actions: Array) -> int:
+            return self.index
+
+        def update(self, action: Array, reward: float) -> None: ...
+
+    def make(index: int) -> Any:
+        return lambda replication: Fixed(index)
+
+    finals = [
+        simulate(environment(), {"fixed": make(i)}, replications=1, folder=tmp_path).final("fixed")
+        for i in (0, 1)
+    ]
+    assert finals[0] != finals[1]
+
+
+def test_numpy_integers_are_as_good_as_pythons(tmp_path: Path) -> None:
+    count: Any = np.int64(2)
+    assert small(replications=count, seed=np.int64(3), folder=tmp_path).replications == 2

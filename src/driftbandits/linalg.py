@@ -11,6 +11,9 @@ import numpy as np
 from ._compile import lean_kernel
 from .arrays import Array
 
+# Share of a squared pivot below which taking out a vector has cancelled too many digits.
+LOST = 1e-2
+
 # Assignments to whole slices compile to general broadcasting code, many times larger than a loop.
 
 
@@ -211,7 +214,7 @@ def update_factor(factor: Array, vector: Array, weight: float, least: float) -> 
 
     Plane rotations, or hyperbolic ones for a negative weight, column by column (Gill, Golub, Murray
     and Saunders, 1974): O(d²). False, and a factor that is of no use, where a pivot squared falls
-    below ``least``: taking out is only as good as what remains.
+    below ``least``, or to a hundredth of itself: taking out is only as good as what remains.
     """
     dim = factor.shape[0]
     root = np.sqrt(abs(weight))
@@ -221,7 +224,7 @@ def update_factor(factor: Array, vector: Array, weight: float, least: float) -> 
     for j in range(dim):
         old = factor[j, j]
         square = old * old + sign * vector[j] * vector[j]
-        if square < least:
+        if square < least or square < LOST * old * old:
             return False
         new = np.sqrt(square)
         cosine, sine = new / old, vector[j] / old

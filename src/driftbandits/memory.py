@@ -49,6 +49,9 @@ RESTORED = 13  # the clock when λ was last put in place
 FACTOR_AGE = 14  # rank-one changes of the factor since it was made; −1 where it has to be made
 COUNTERS = 15
 
+# Share of λ below which it is restored before its time.
+FADED = 1e-2
+
 # The squares of what is stored stay far from overflow.
 LARGEST_UNIT = 2.0**256
 
@@ -114,8 +117,8 @@ def _discount(p: Any, s: Any, rounds: float) -> None:
         unit = 1.0
     s.counters[UNIT] = unit
     due = p.restore <= 1.0 or s.counters[CLOCK] - s.counters[RESTORED] >= p.restore
-    # λ that has faded to nothing could not be told from rounding.
-    if due or s.counters[RIDGE] < 1e-6 * p.ridge * unit:
+    # λ that has faded too far could not be told from rounding.
+    if due or s.counters[RIDGE] < FADED * p.ridge * unit:
         s.counters[RIDGE] = p.ridge * unit
         s.counters[MU] = p.mu * unit * unit
         s.counters[RESTORED] = s.counters[CLOCK]

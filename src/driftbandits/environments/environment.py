@@ -10,6 +10,7 @@ import numpy as np
 
 from .._compile import entry_point
 from ..arrays import Array, whole
+from ..linalg import column_norms_squared
 from ..randomness import stream
 from .actions import ActionSequence, ActionSet, Catalogue
 from .noise import Gaussian, Noise, NoiseSequence
@@ -27,6 +28,7 @@ class Block(NamedTuple):
     means: Array  # (n, K), ⟨a, θ_t⟩
     best: Array  # (n,), their maxima
     noise: Array  # (n, K or 1)
+    longest: float  # largest norm of an action
 
     @property
     def rounds(self) -> int:
@@ -126,11 +128,24 @@ class Environment:
         for size in _sizes(self.horizon, stops):
             parameters = draw_parameters(size)
             actions = draw_actions(size)
-            means, best = np.empty((size, self.actions.count)), np.empty(size)
-            _evaluate_entry(actions, parameters, means, best)
             noise = draw_noise(actions, size)
-            yield Block(first, actions, parameters, means, best, noise)
+            self._check(size, parameters, actions, noise)
+            means, best = np.empty((size, self.actions.count)), np.empty(size)
+            longest = _evaluate_entry(actions, parameters, means, best)
+            yield Block(first, actions, parameters, means, best, noise, float(longest))
             first += size
+
+    def _check(self, size: int, parameters: Array, actions: Array, noise: Array) -> None:
+        """Refuse draws of a wrong shape: compiled code would read beyond them."""
+        count = self.actions.count
+        if parameters.shape != (size, self.dim):
+            raise ValueError(f"path must give ({size}, {self.dim}), got {parameters.shape}")
+        if actions.shape not in ((size, self.dim, count), (1, self.dim, count)):
+            raise ValueError(
+                f"actions must give ({size} or 1, {self.dim}, {count}), got {actions.shape}"
+            )
+        if noise.shape not in ((size, 1), (size, count)):
+            raise ValueError(f"noise must give ({size}, 1 or {count}), got {noise.shape}")
 
 
 def _sizes(horizon: int, stops: Iterable[int]) -> Iterator[int]:
@@ -143,8 +158,14 @@ def _sizes(horizon: int, stops: Iterable[int]) -> Iterator[int]:
             position += size
 
 
-def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> None:
-    """Expected rewards of all actions (n, K), and the best of each round (n,)."""
+def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> float:
+    """Expected rewards of all actions (n, K), the best of each round (n,), and the longest norm."""
+    norms = np.empty(means.shape[1])
+    longest = 0.0
+    for t in range(actions.shape[0]):
+        column_norms_squared(actions.shape[1], actions[t], norms, norms.size)
+        for k in range(norms.size):
+            longest = max(longest, norms[k])
     for t in range(best.size):
         columns = actions[min(t, actions.shape[0] - 1)]
         for k in range(means.shape[1]):
@@ -157,6 +178,7 @@ def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> N
         for k in range(1, means.shape[1]):
             top = max(top, means[t, k])
         best[t] = top
+    return float(np.sqrt(longest))
 
 
 _evaluate_entry = entry_point(_evaluate, "environment")

@@ -23,6 +23,9 @@ from .problem import Problem
 
 _ON_TIME = np.zeros(1)
 
+# The squares of norms, and sums of them, stay far from overflow.
+LARGEST_BOUND = 1e50
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy(ABC):
@@ -50,6 +53,10 @@ class Policy(ABC):
     def __post_init__(self) -> None:
         whole("dim", self.dim, least=1)
         positive("action_bound", self.action_bound)
+        if self.action_bound > LARGEST_BOUND:
+            raise ValueError(
+                f"action_bound must be at most {LARGEST_BOUND:g}, got {self.action_bound!r}"
+            )
         self._validate()
         # Frozen for its users; these three are not configuration.
         object.__setattr__(self, "_state", self._initial_state())
@@ -120,8 +127,7 @@ class Policy(ABC):
         )
         if not done:
             object.__setattr__(self, "_state", before)
-            self._refuse(rows, "actions")
-            float_array("rewards", values, ndim=1)
+            self._refuse(rows, values)
 
     def advance(self, *, rounds: float = 1) -> None:
         """Close rounds without their rewards; a fraction moves the clock by that much."""
@@ -139,7 +145,20 @@ class Policy(ABC):
         regret: Array,
         missing: Array,
     ) -> None:
-        """Play a block of rounds in compiled code; see `driftbandits.policies.kernels`."""
+        """Play a block of rounds in compiled code; see `driftbandits.policies.kernels`.
+
+        Compiled code trusts its arrays, so their shapes are checked here.
+        """
+        rounds, count = means.shape
+        if actions.shape[1:] != (self.dim, count) or len(actions) not in (1, rounds):
+            raise ValueError(
+                f"actions must have shape ({rounds} or 1, {self.dim}, {count}), got {actions.shape}"
+            )
+        shapes = [best.shape, regret.shape, noise.shape[:1], parameters.shape]
+        if shapes != [(rounds,), (rounds,), (rounds,), (rounds, self.dim)]:
+            raise ValueError(f"best, regret, noise and parameters must fit means, got {shapes}")
+        if noise.shape[1:] not in ((1,), (count,)) or missing.shape not in ((0,), (rounds,)):
+            raise ValueError(f"noise and missing must fit, got {noise.shape}, {missing.shape}")
         self._make_room(self._held(len(best)))
         self._calls.play(
             self._parameters,
@@ -227,7 +246,7 @@ class Policy(ABC):
             self._parameters, self.action_bound, actions, scores, *self._state
         )
         if chosen < 0:
-            self._refuse(actions, "actions")
+            self._refuse(actions)
         return chosen, scores
 
     def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
@@ -257,13 +276,15 @@ class Policy(ABC):
             )
         return np.asarray(self._state.counters[CLOCK] - rounds)
 
-    def _refuse(self, rows: Array, name: str) -> None:
-        """Raise what is wrong with inadmissible action vectors, if anything is."""
-        float_array(name, rows, ndim=2)
+    def _refuse(self, rows: Array, rewards: Array | None = None) -> None:
+        """Raise what is wrong with actions, and rewards if given, that compiled code refused."""
+        float_array("actions", rows, ndim=2)
         norms = np.linalg.norm(rows, axis=1)
         longest = int(np.argmax(norms))
-        if norms[longest] > self.action_bound * (1.0 + NORM_SLACK):
+        # The last digit of a norm is not the same in both; what compiled code refused is refused.
+        if rewards is None or norms[longest] > self.action_bound * (1.0 + 0.5 * NORM_SLACK):
             raise ValueError(
-                f"{name} must have norms of at most action_bound = {self.action_bound}, "
+                f"actions must have norms of at most action_bound = {self.action_bound}, "
                 f"got {norms[longest]:.9g} in row {longest}"
             )
+        float_array("rewards", rewards, ndim=1)

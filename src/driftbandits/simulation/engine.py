@@ -7,6 +7,7 @@ replication alone, so any number of workers gives the same bytes.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -16,6 +17,7 @@ import numpy as np
 from ..arrays import Array, whole
 from ..environments import Block, Environment
 from ..policies import Policy
+from ..policies.kernels import NORM_SLACK
 
 
 @runtime_checkable
@@ -110,17 +112,32 @@ def play_replication(plan: Plan, replication: int) -> Record:
         states={},
     )
     totals, misses = np.zeros(len(players)), np.zeros(len(players))
-    stops = {*plan.regret_rounds, *plan.estimate_rounds}
-    blocks = plan.environment.blocks(seed=plan.seed, replication=replication, stops=stops)
+    blocks = plan.environment.blocks(
+        seed=plan.seed, replication=replication, stops=plan.estimate_rounds
+    )
     for block in blocks:
+        columns, within = _recorded(plan.regret_rounds, block)
         for index, player in enumerate(players.values()):
             missing = np.zeros(block.rounds if plan.coverage else 0)
-            totals[index] += _play(player, block, missing).sum()
-            misses[index] += missing.sum()
-            _write_down(plan, record, block, index, player, totals, misses, missing)
+            regret = totals[index] + np.cumsum(_play(player, block, missing))
+            totals[index] = regret[-1]
+            record.regret[index, columns] = regret[within]
+            if plan.coverage:
+                missed = misses[index] + np.cumsum(missing)
+                misses[index] = missed[-1]
+                record.missed[index, columns] = missed[within]
+                record.missing[index, columns] = missing[within]
+            _write_estimate(plan, record, block, index, player)
     return record._replace(
         detections=_detections(players), states=_states(players) if plan.final_states else {}
     )
+
+
+def _recorded(rounds: tuple[int, ...], block: Block) -> tuple[slice, list[int]]:
+    """Columns of the record that fall into a block, and their places in it."""
+    first = bisect_left(rounds, block.first)
+    last = bisect_left(rounds, block.first + block.rounds)
+    return slice(first, last), [t - block.first for t in rounds[first:last]]
 
 
 def _fresh(entry: Contestant, replication: int) -> Player:
@@ -131,6 +148,11 @@ def _play(player: Player, block: Block, missing: Array) -> Array:
     """Play a block; the regret of its rounds, shape (n,)."""
     regret = np.empty(block.rounds)
     if isinstance(player, Policy):
+        if block.longest > player.action_bound * (1.0 + NORM_SLACK):
+            raise ValueError(
+                f"{player.label} has action_bound = {player.action_bound}, "
+                f"the environment an action of norm {block.longest:.9g}"
+            )
         player.play(
             block.actions,
             block.means,
@@ -142,32 +164,20 @@ def _play(player: Player, block: Block, missing: Array) -> Array:
         )
         return regret
     for t in range(block.rounds):
-        actions = block.actions[min(t, len(block.actions) - 1)].T
+        # A copy, so that nothing that a player does to it reaches the others.
+        actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
         k = int(player.select(actions))
+        if not 0 <= k < len(actions):
+            raise ValueError(f"select must return an index below {len(actions)}, got {k}")
         reward = block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)]
         regret[t] = block.best[t] - block.means[t, k]
         player.update(actions[k], float(reward))
     return regret
 
 
-def _write_down(
-    plan: Plan,
-    record: Record,
-    block: Block,
-    index: int,
-    player: Player,
-    totals: Array,
-    misses: Array,
-    missing: Array,
-) -> None:
-    """Fill the columns of the record that belong to the last round of the block."""
+def _write_estimate(plan: Plan, record: Record, block: Block, index: int, player: Player) -> None:
+    """Fill in the estimate after the last round of the block, if it is asked for."""
     last = block.first + block.rounds - 1
-    if last in plan.regret_rounds:
-        column = plan.regret_rounds.index(last)
-        record.regret[index, column] = totals[index]
-        if plan.coverage:
-            record.missed[index, column] = misses[index]
-            record.missing[index, column] = missing[-1]
     if last in plan.estimate_rounds and hasattr(player, "theta"):
         record.estimates[index, plan.estimate_rounds.index(last)] = player.theta
 

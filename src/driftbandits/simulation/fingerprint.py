@@ -8,13 +8,14 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 
-from .._compile import package_digest
 from ..policies import Policy
 
 _SMALL = 64
@@ -40,7 +41,9 @@ def describe(value: Any) -> Any:
         return value.item()
     if callable(value):
         return _describe_function(value)
-    return value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return repr(value)
 
 
 def versions() -> dict[str, str]:
@@ -50,7 +53,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,
-        "code": package_digest()[:16],
+        "code": _sources_digest()[:16],
     }
 
 
@@ -60,12 +63,27 @@ def fingerprint(description: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _describe_function(function: Any) -> dict[str, str]:
-    name = (
-        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', repr(function))}"
-    )
+@cache
+def _sources_digest() -> str:
+    """Hash of all sources of the package: numbers may depend on any of them."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _describe_function(function: Any) -> dict[str, Any]:
+    """A function by its name, the file that defines it, and the values it has captured."""
+    module = getattr(function, "__module__", "")
+    name = getattr(function, "__qualname__", repr(function))
+    captured = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     try:
-        source = inspect.getsource(function)
+        source = Path(inspect.getfile(function)).read_bytes()
     except (OSError, TypeError):
-        source = ""
-    return {"function": name, "sha256": hashlib.sha256(source.encode()).hexdigest()}
+        source = b""
+    return {
+        "function": f"{module}.{name}",
+        "sha256": hashlib.sha256(source).hexdigest(),
+        "captured": [describe(value) if value is not function else name for value in captured],
+        "defaults": describe(list(getattr(function, "__defaults__", None) or ())),
+    }

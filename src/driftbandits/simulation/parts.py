@@ -39,4 +39,6 @@ class Parts:
 
     def discard(self) -> None:
         """Remove them all, once the run is saved as a whole."""
-        shutil.rmtree(self._root, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._root.exists() and not any(self._root.iterdir()):
+            self._root.rmdir()

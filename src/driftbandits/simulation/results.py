@@ -145,6 +145,10 @@ class Result:
         """Write the tables to ``folder``; the one that marks the result as whole comes last."""
         root = Path(folder)
         root.mkdir(parents=True, exist_ok=True)
+        # What is there belongs to another run; the table that marks it as whole goes first.
+        for name in ("regret", "estimates", "path", "coverage", "detections"):
+            (root / f"{name}.parquet").unlink(missing_ok=True)
+        (root / "states.npz").unlink(missing_ok=True)
         if self.estimate_rounds.size:
             self._write(root / "estimates.parquet", self.estimates_frame())
             self._write(root / "path.parquet", self._path_frame())

@@ -112,12 +112,12 @@ def _checked_rounds(name: str, rounds: tuple[int, ...], horizon: int) -> tuple[i
 
 def _configuration(plan: Plan, replications: int, about: Mapping[str, Any]) -> dict[str, Any]:
     environment = plan.environment
-    return {
-        **describe(about),
-        "environment": describe(environment),
+    facts = {
+        **about,
+        "environment": environment,
         "change_points": list(environment.change_points),
         "budget": environment.budget(seed=plan.seed),
-        "policies": describe(plan.policies),
+        "policies": plan.policies,
         "horizon": environment.horizon,
         "replications": replications,
         "seed": plan.seed,
@@ -127,6 +127,7 @@ def _configuration(plan: Plan, replications: int, about: Mapping[str, Any]) -> d
         "final_states": plan.final_states,
         "versions": versions(),
     }
+    return dict(describe(facts))
 
 
 def _resume(

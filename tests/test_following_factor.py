@@ -1,0 +1,104 @@
+"""The factor that follows by rank-one changes, and the ridge that fades, against whole sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oracles
+from driftbandits import DLinUCB, LinUCB, SWLinUCB
+from driftbandits.policies.weighted import FOLLOW_FROM
+
+TOLERANCE = 1e-8
+RIDGE = 0.1
+
+
+def relative(got: Any, expected: Any) -> float:
+    difference = np.asarray(oracles.exact(got) - expected, dtype=float)
+    return float(np.linalg.norm(difference) / np.linalg.norm(np.asarray(expected, dtype=float)))
+
+
+def faded_ridge(gamma: float, every: int, rounds: int) -> float:
+    """λ_t after ``rounds`` rounds: put in place every ``every`` rounds, or at a hundredth of it."""
+    ridge, since = RIDGE, 0
+    for _ in range(rounds):
+        ridge, since = ridge * gamma, since + 1
+        if since >= every or ridge < 0.01 * RIDGE:
+            ridge, since = RIDGE, 0
+    return ridge
+
+
+GAMMA, WINDOW = 0.97, 25
+
+
+def discounted(every: int) -> tuple[Any, Any, Any]:
+    """D-LinUCB with its ridge restored every so many rounds."""
+    return (
+        lambda dim: DLinUCB(dim=dim, ridge=RIDGE, gamma=GAMMA, restore_every=every),
+        lambda ages: GAMMA**ages,
+        lambda rounds: faded_ridge(GAMMA, every, rounds),
+    )
+
+
+CASES: dict[str, tuple[Any, Any, Any]] = {
+    "LinUCB": (
+        lambda dim: LinUCB(dim=dim, ridge=RIDGE),
+        lambda ages: np.ones(len(ages)),
+        lambda rounds: RIDGE,
+    ),
+    "SW-LinUCB": (
+        lambda dim: SWLinUCB(dim=dim, ridge=RIDGE, window=WINDOW),
+        lambda ages: (ages < WINDOW).astype(float),
+        lambda rounds: RIDGE,
+    ),
+    **{f"D-LinUCB, restored every {m}": discounted(m) for m in (1, 3, 20, 1000)},
+}
+
+
+@pytest.mark.parametrize(("make", "weigh", "ridge_at"), CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("dim", [2, FOLLOW_FROM, 20])
+def test_asked_after_every_round(
+    make: Callable[[int], Any],
+    weigh: Callable[[Any], Any],
+    ridge_at: Callable[[int], float],
+    dim: int,
+) -> None:
+    rng = np.random.default_rng(dim)
+    policy = make(dim)
+    actions = rng.standard_normal((140, dim))
+    actions /= np.linalg.norm(actions, axis=1, keepdims=True)
+    actions[40:70] = actions[40]  # the same action again and again
+    rewards = rng.standard_normal(len(actions))
+    for n in range(1, len(actions) + 1):
+        policy.update(actions[n - 1], rewards[n - 1])
+        policy.select(actions[:4])
+        if n % 7:
+            continue
+        ages = n - np.arange(1.0, n + 1)
+        ridge = ridge_at(n)
+        # μ fades as the square of the weights, and starts where λ does.
+        mu = ridge**2 / RIDGE
+        truth = oracles.estimate(actions[:n], rewards[:n], weigh(ages), ridge=ridge, mu=mu)
+        assert relative(policy.theta, truth.theta) < TOLERANCE
+        assert relative(policy.widths(actions[:6]), truth.widths(actions[:6])) < TOLERANCE
+        assert relative(policy.design, truth.V) < TOLERANCE
+
+
+@pytest.mark.parametrize("dim", [FOLLOW_FROM, 30])
+def test_long_runs_do_not_drift(dim: int) -> None:
+    """20,000 rounds of up- and downdates, asked after each; a fresh solve agrees to 1e-8."""
+    rng = np.random.default_rng(0)
+    for policy in (
+        LinUCB(dim=dim, ridge=RIDGE),
+        SWLinUCB(dim=dim, ridge=RIDGE, window=100),
+        DLinUCB(dim=dim, ridge=RIDGE, gamma=0.99, restore_every=dim),
+    ):
+        for _ in range(20_000):
+            action = rng.standard_normal(dim)
+            policy.update(action / np.linalg.norm(action), rng.standard_normal())
+            policy.select(np.eye(dim)[:1])
+        fresh = np.linalg.solve(policy.design, policy.moment)
+        assert relative(policy.theta, oracles.exact(fresh)) < TOLERANCE
