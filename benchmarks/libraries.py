@@ -1,0 +1,214 @@
+"""Libraries from PyPI on the same rounds: time of a decision and of an update, and regret.
+
+All players of a replication meet the same actions and noise. Each library is tried at several
+settings for drift on replications set apart, one environment at a time, and measured at the best;
+driftbandits stays at the paper's tuning.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftbandits import DLinUCB
+from driftbandits.environments import Environment
+
+from . import problems
+from .measure import Array, Row, Say, at_least, mean_and_error, single, summary
+from .players import (
+    BayesianBandits,
+    CobaLinUCB,
+    Gittins,
+    Library,
+    MabWiserLinUCB,
+    Player,
+    RiverLinUCB,
+    VowpalWabbit,
+)
+
+NAME = "libraries"
+OURS = "driftbandits D-LinUCB"
+TUNING_SEED, SEED = 1, 0
+
+SHARED = (
+    Library(
+        "vowpalwabbit",
+        VowpalWabbit,
+        tuple(
+            {"arguments": arguments}
+            for arguments in (
+                "--squarecb --gamma_scale 100 -l 0.005",
+                "--squarecb --gamma_scale 100 -l 0.1",
+                "--regcbopt --mellowness 0.01 -l 0.005",
+                "--epsilon 0.02 -l 0.001",
+                "--epsilon 0 -l 0.01",
+                "--epsilon 0 -l 0.1",
+            )
+        ),
+        "less work: hashed SGD, no covariance",
+    ),
+    Library(
+        "gittins",
+        Gittins,
+        tuple(
+            {"forgetfulness": f, "epsilon": e}
+            for f, e in ((0.5, 0.0), (0.9, 0.0), (0.99, 0.0), (0.9, 0.05))
+        ),
+        "less work: hashed, a diagonal model, ε-greedy",
+        tuning=4,
+    ),
+    Library(
+        "bayesianbandits",
+        partial(BayesianBandits, count=50, noise=1.0),
+        tuple(
+            {"rule": rule, "rate": rate, "policy": "Thompson"}
+            for rule, rate in (
+                ("ExponentialForgetting", 0.99),
+                ("StabilizedForgetting", 0.98),
+                ("StabilizedForgetting", 0.99),
+                ("StabilizedForgetting", 0.995),
+            )
+        ),
+        "the same V, by Thompson sampling; UCB there is slower, by Monte Carlo",
+    ),
+    Library(
+        "coba",
+        CobaLinUCB,
+        tuple({"alpha": alpha} for alpha in (1.0, 3.0)),
+        "LinUCB; no setting for drift",
+        tuning=1,
+    ),
+)
+SEPARATE = (
+    Library(
+        "river",
+        partial(RiverLinUCB, arms=5, alpha=0.1),
+        tuple({"smoothing": s, "beta": b} for s in (0.8, 0.9, 0.95) for b in (1.0, 4.0)),
+        "a model an arm, smoothing for drift",
+    ),
+    Library(
+        "mabwiser",
+        partial(MabWiserLinUCB, arms=5),
+        tuple({"alpha": alpha} for alpha in (0.5, 1.0)),
+        "a model an arm; no setting for drift",
+    ),
+)
+
+
+class Played(NamedTuple):
+    """One replication of one player."""
+
+    regret: float
+    decision: float  # seconds
+    update: float  # seconds
+
+
+def run(*, quick: bool, say: Say) -> list[Row]:
+    """Every library on the environments that it can play."""
+    warnings.simplefilter("ignore")  # the libraries', of which there are many
+    horizon, replications = (1500, 2) if quick else (6000, 3)
+    rows = []
+    for name, environment, theta_bound, rivals in (
+        ("abrupt", problems.abrupt(horizon), 1.0, SHARED),
+        ("slow", problems.slow(horizon), 1.0, SHARED),
+        ("separate arms", problems.separate_arms(horizon), 5.0**0.5, SEPARATE),
+    ):
+        ours = partial(DLinUCB.tuned, problems.problem(environment, theta_bound))
+        rows += _compare(name, environment, ours, rivals, replications, say)
+    return rows
+
+
+def _compare(
+    name: str,
+    environment: Environment,
+    ours: Callable[[], Player],
+    rivals: tuple[Library, ...],
+    replications: int,
+    say: Say,
+) -> list[Row]:
+    makes, notes, rows = {OURS: ours}, {OURS: "the paper's tuning"}, []
+    _play(ours(), environment, TUNING_SEED, 0)  # compiled before it is timed
+    for library in rivals:
+        say(f"libraries, {name}: {library.package}, {len(library.settings)} settings")
+        try:
+            best, tried = _best_setting(library, environment)
+        except Exception as error:
+            rows.append(_unusable(name, library, error))
+            continue
+        makes[library.package] = partial(library.make, **best)
+        notes[library.package] = f"{library.work}; tried {tried}"
+    say(f"libraries, {name}: {replications} replications, side by side")
+    played = [
+        {who: _play(make(), environment, SEED, replication) for who, make in makes.items()}
+        for replication in range(replications)
+    ]
+    for who in makes:
+        rows += _rows(f"{who}, {name}", who, played, notes[who])
+    return rows
+
+
+def _best_setting(library: Library, environment: Environment) -> tuple[dict[str, Any], str]:
+    """The setting of the least mean regret on replications set apart, and all of them in words."""
+    regrets = [
+        np.mean(
+            [
+                _play(library.make(**setting), environment, TUNING_SEED, replication).regret
+                for replication in range(library.tuning)
+            ]
+        )
+        for setting in library.settings
+    ]
+    words = [" ".join(str(value) for value in s.values()) for s in library.settings]
+    tried = ", ".join(f"{w}: {r:.0f}" for w, r in zip(words, regrets, strict=True))
+    return library.settings[int(np.argmin(regrets))], tried
+
+
+def _play(player: Player, environment: Environment, seed: int, replication: int) -> Played:
+    """Play a replication, timing decisions and updates apart."""
+    clock = time.perf_counter
+    regret, deciding, updating = 0.0, 0.0, 0.0
+    for block in environment.blocks(seed=seed, replication=replication):
+        sets = np.ascontiguousarray(block.actions.transpose(0, 2, 1))
+        for t in range(block.rounds):
+            actions = sets[min(t, len(sets) - 1)]
+            before = clock()
+            k = player.select(actions)
+            decided = clock()
+            reward = float(block.means[t, k] + block.noise[t, 0])
+            rewarded = clock()
+            player.update(actions[k], reward)
+            deciding += decided - before
+            updating += clock() - rewarded
+            regret += float(block.best[t] - block.means[t, k])
+    return Played(regret, deciding / environment.horizon, updating / environment.horizon)
+
+
+def _rows(subject: str, who: str, played: list[dict[str, Played]], note: str) -> list[Row]:
+    def column(name: str, field: str) -> Array:
+        return np.array([getattr(of[name], field) for of in played])
+
+    decision, update = column(who, "decision"), column(who, "update")
+    regret, error = mean_and_error(column(who, "regret"))
+    rows = [
+        summary(NAME, subject, "time a decision", decision * 1e6, unit="µs"),
+        summary(NAME, subject, "time an update", update * 1e6, unit="µs"),
+        Row(NAME, subject, "final regret", "", regret, regret - error, regret + error, note=note),
+    ]
+    if who != OURS:
+        ratio = (decision + update) / (column(OURS, "decision") + column(OURS, "update"))
+        rows.append(summary(NAME, f"{subject} / driftbandits", "ratio", ratio, aim=at_least(1)))
+    return rows
+
+
+def _unusable(name: str, library: Library, error: Exception) -> Row:
+    try:
+        reason = f"{library.package} {version(library.package)} failed: {error!r}"
+    except PackageNotFoundError:
+        reason = f"could not be installed, or is not: {error!r}"
+    return single(NAME, f"{library.package}, {name}", "not compared", float("nan"), note=reason)

@@ -1,0 +1,49 @@
+"""What the numbers were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = (
+    "driftbandits",
+    "numpy",
+    "numba",
+    "vowpalwabbit",
+    "gittins",
+    "bayesianbandits",
+    "coba",
+    "river",
+    "mabwiser",
+)
+
+
+def describe() -> dict[str, str]:
+    """Processor, cores, load, Python and versions."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    facts = {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "load at the end": f"{load:.1f}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+    }
+    return facts | {package: _version(package) for package in PACKAGES}
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,103 @@
+"""Start-up: the first decision of a second process, and what a first-ever reproduction compiles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from .measure import Row, Say, at_most, seconds, single, summary
+
+NAME = "startup"
+
+_FIRST_DECISION = """
+import numpy as np
+from driftbandits import DLinUCB
+policy = DLinUCB(dim=2, gamma=0.99)
+policy.select(np.eye(2))
+"""
+
+# All that `driftbandits reproduce` compiles, without playing more than two rounds of each.
+_REPRODUCE = """
+import pathlib, tempfile, time
+from numba.core import event
+
+class Compiling(event.Listener):
+    depth, started, total, cpu = 0, (0.0, 0.0), 0.0, 0.0
+
+    def on_start(self, event):
+        if self.depth == 0:
+            self.started = time.perf_counter(), time.process_time()
+        self.depth += 1
+
+    def on_end(self, event):
+        self.depth -= 1
+        if self.depth == 0:
+            self.total += time.perf_counter() - self.started[0]
+            self.cpu += time.process_time() - self.started[1]
+
+compiling = Compiling()
+event.register("numba:compile", compiling)
+from driftbandits.experiments import BUILT_IN, build, built_in
+from driftbandits.simulation import warm_up
+with tempfile.TemporaryDirectory() as folder:
+    for name in BUILT_IN:
+        experiment = build(built_in(name), cache=pathlib.Path(folder))
+        warm_up(experiment.environment, experiment.policies)
+print(compiling.total, compiling.cpu)
+"""
+
+
+def run(*, quick: bool, say: Say) -> list[Row]:
+    """Both, in fresh processes and with caches of their own."""
+    with tempfile.TemporaryDirectory() as cache:
+        say("startup: the first process compiles")
+        first = seconds(lambda: _python(_FIRST_DECISION, cache))
+        say("startup: the second loads what was compiled")
+        repetitions = 3 if quick else 9
+        bare = np.array([seconds(lambda: _python("", cache)) for _ in range(repetitions)])
+        warm = np.array(
+            [seconds(lambda: _python(_FIRST_DECISION, cache)) for _ in range(repetitions)]
+        )
+    rows = [
+        single(NAME, "first process ever", "import and first decision", first, unit="s"),
+        summary(NAME, "bare interpreter", "start and exit", bare, unit="s"),
+        summary(
+            NAME, "second process", "import and first decision", warm, unit="s", aim=at_most(1.5)
+        ),
+    ]
+    return rows + _compilation(say)
+
+
+def _compilation(say: Say) -> list[Row]:
+    with tempfile.TemporaryDirectory() as cache:
+        say("startup: compiling what a reproduction needs")
+        first, first_cpu = (float(x) for x in _python(_REPRODUCE, cache).split())
+        again, _ = (float(x) for x in _python(_REPRODUCE, cache).split())
+    return [
+        single(
+            NAME,
+            "first reproduction ever",
+            "processor time compiling",
+            first_cpu,
+            unit="s",
+            aim=at_most(30),
+            note=f"{first:.1f} s of wall time; as numba counts it",
+        ),
+        single(NAME, "second reproduction", "wall time compiling", again, unit="s"),
+    ]
+
+
+def _python(code: str, cache: str) -> str:
+    """What a fresh interpreter prints, with its compilation cache in ``cache``."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
