@@ -18,12 +18,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from . import experiments
 from .experiments import BUILT_IN, Experiment, SettingsError
-from .figures import draw, write_report
+from .experiments.standings import markdown
+from .figures import draw, plot_leaderboard, save, write_report
 from .policies import registered
 from .simulation import Result, warm_up
 
 INTERRUPTED = 130
 _console = Console(stderr=True)
+_COLUMNS = (
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeRemainingColumn(),
+)
 
 
 def main() -> None:
@@ -54,6 +61,7 @@ def cli() -> None:
       driftbandits reproduce all                      every experiment of the paper, and the report
       driftbandits reproduce abrupt --replications 20 --set environment.noise.level=0.5
       driftbandits run my-experiment.toml --out results
+      driftbandits leaderboard --environment abrupt --environment slow
       driftbandits policies
     """
 
@@ -153,6 +161,59 @@ def report(folder: Path) -> None:
 
 
 @cli.command()
+@click.option("--replications", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(min=1), help="Threads; changes no number.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="Where the folder `leaderboard` goes.",
+)
+@click.option(
+    "--environment",
+    "environments",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Only this environment of the suite, or one of your own from a TOML file; repeatable.",
+)
+@click.option("--policy", "names", multiple=True, help="Only this policy; repeatable.")
+def leaderboard(
+    replications: int,
+    seed: int,
+    workers: int | None,
+    out: Path,
+    environments: tuple[str, ...],
+    names: tuple[str, ...],
+) -> None:
+    """Play every policy in a suite of environments, and print how they stand.
+
+    Regret is relative to the best fixed discount in hindsight. Interrupted, the same command goes
+    on with what is missing.
+
+    \b
+    Examples:
+      driftbandits leaderboard --replications 20
+      driftbandits leaderboard --environment abrupt --environment mine.toml --policy D-LinUCB
+    """
+    folder, chosen = out / "leaderboard", _environments(environments)
+    with _leaderboard_progress() as advance:
+        scores = experiments.run_leaderboard(
+            folder,
+            replications=replications,
+            workers=workers,
+            seed=seed,
+            environments=chosen or None,
+            policies=names or None,
+            progress=advance,
+        )
+    save(plot_leaderboard(scores), folder / "leaderboard")
+    click.echo(markdown(scores))
+    click.echo(f"leaderboard: {os.fspath(folder / 'leaderboard.md')}")
+
+
+@cli.command()
 def policies() -> None:
     """List the policies, one line each."""
     offered = registered()
@@ -235,13 +296,7 @@ def _print_summary(built: Experiment, result: Result) -> None:
 
 @contextmanager
 def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_console) as bar:
+    with Progress(*_COLUMNS, console=_console) as bar:
         task = bar.add_task(f"{name}: replications", total=None)
         started = False
 
@@ -253,6 +308,28 @@ def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(task, completed=done, total=total)
 
         yield advance
+
+
+def _environments(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Settings of environments of the suite, or from files."""
+    suite, chosen = experiments.suite(), {}
+    for name in names:
+        if name not in suite and not name.endswith(".toml"):
+            raise SettingsError(
+                f"environment must be a TOML file or one of {', '.join(suite)}, got {name!r}"
+            )
+        settings = suite[name] if name in suite else experiments.read(Path(name))
+        chosen[str(settings["name"])] = settings
+    return chosen
+
+
+@contextmanager
+def _leaderboard_progress() -> Iterator[Callable[[str, int, int], None]]:
+    with Progress(*_COLUMNS, console=_console) as bar:
+        task = bar.add_task("preparing, compiling", total=None)
+        yield lambda label, done, total: bar.update(
+            task, description=label, completed=done, total=total
+        )
 
 
 def _report(out: Path) -> None:

@@ -2,7 +2,10 @@
 
 from .as_published import DLinUCBAsPublished
 from .experiment import Experiment
+from .leaderboard import run_leaderboard, suite
 from .settings import BUILT_IN, SettingsError, build, built_in, override, read
+from .standings import standings
+from .tracing import trace
 
 __all__ = [
     "BUILT_IN",
@@ -13,4 +16,8 @@ __all__ = [
     "built_in",
     "override",
     "read",
+    "run_leaderboard",
+    "standings",
+    "suite",
+    "trace",
 ]

@@ -23,6 +23,7 @@ from ..environments import (
     Trajectory,
     canonical_basis,
 )
+from ..environments.random_paths import RandomJumps, SignFlips, SwitchingArm
 from ..policies import Policy, Problem, registered
 from .as_published import DLinUCBAsPublished
 from .criteo import criteo_environment
@@ -38,6 +39,9 @@ _PATHS: dict[str, Callable[..., Any]] = {
     "periodic": Periodic,
     "random-walk": RandomWalk,
     "trajectory": Trajectory,
+    "random-jumps": RandomJumps,
+    "sign-flips": SignFlips,
+    "switching-arm": SwitchingArm,
 }
 _ACTIONS: dict[str, Callable[..., Any]] = {
     "clipped-cube": ClippedCube,
@@ -100,14 +104,8 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
 
     ``data`` is the user's copy of the Criteo log; without it a stand-in is made in ``cache``.
     """
-    unknown = sorted(settings.keys() - _KEYS)
-    if unknown:
-        raise SettingsError(f"unknown setting(s): {', '.join(unknown)}")
-    horizon = _need(settings, "horizon")
-    seed = settings.get("seed", 0)
+    environment, problem, facts = prepare(settings, data=data, cache=cache)
     try:
-        environment, facts = _environment(settings, horizon, seed, data, cache)
-        problem = _problem(settings, environment, seed, facts)
         policies = _policies(settings, problem)
     except TypeError as error:
         raise SettingsError(str(error)) from None
@@ -117,8 +115,8 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
         environment=environment,
         policies=policies,
         replications=settings.get("replications", 100),
-        seed=seed,
-        regret_rounds=_rounds(settings, horizon),
+        seed=settings.get("seed", 0),
+        regret_rounds=_rounds(settings, environment.horizon),
         coverage=settings.get("coverage", False),
         about={
             "description": settings.get("description", "").strip(),
@@ -127,6 +125,21 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
             **facts,
         },
     )
+
+
+def prepare(
+    settings: Settings, *, data: Path | None = None, cache: Path | None = None
+) -> tuple[Environment, Problem, dict[str, Any]]:
+    """The environment of settings, what policies are told of it, and what is said of its data."""
+    unknown = sorted(settings.keys() - _KEYS)
+    if unknown:
+        raise SettingsError(f"unknown setting(s): {', '.join(unknown)}")
+    horizon, seed = _need(settings, "horizon"), settings.get("seed", 0)
+    try:
+        environment, facts = _environment(settings, horizon, seed, data, cache)
+        return environment, _problem(settings, environment, seed, facts), facts
+    except TypeError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _environment(

@@ -9,19 +9,24 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ..simulation.results import Result
+from .adaptive import plot_adaptive
 from .coverage import has_coverage, plot_coverage
 from .detections import has_detections, plot_detections
 from .estimates import has_plane, plot_estimates
+from .leaderboard import plot_leaderboard
 from .regret import has_regret, plot_regret
 from .report import write_report
 from .style import save
 
 __all__ = [
     "draw",
+    "plot_adaptive",
     "plot_coverage",
     "plot_detections",
     "plot_estimates",
+    "plot_leaderboard",
     "plot_regret",
+    "save",
     "write_report",
 ]
 

@@ -1,0 +1,107 @@
+"""Who plays on the leaderboard: every registered policy, and every fixed discount in hindsight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..environments import Environment
+from ..policies import DLinUCB, LinUCB, Policy, Problem, Random
+
+# Fields of a problem that are facts of the environment, and what tables call them. The others are
+# choices (ridge, delta) or seen by looking (dim, action_bound).
+FACTS = {
+    "budget": "B",
+    "horizon": "T",
+    "change_points": "change points",
+    "noise": "σ",
+    "theta_bound": "S",
+}
+# Those that say something of the drift.
+DRIFT = ("B", "T", "change points")
+
+NO_FORGETTING = "D-LinUCB, no forgetting"
+_SHORTEST, _RATIO = 10.0, math.sqrt(2.0)
+
+
+class RecordingProblem(Problem):
+    """A problem that remembers which of its facts were read: what a policy had to be told.
+
+    Examples:
+        >>> from driftbandits import DLinUCB
+        >>> problem = RecordingProblem(dim=2, horizon=100, budget=1.0)
+        >>> policy = DLinUCB.tuned(problem)
+        >>> problem.told
+        ('B', 'T', 'σ', 'S')
+    """
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in FACTS:
+            vars(self).setdefault("_read", set()).add(name)
+        return super().__getattribute__(name)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The facts that were read, as tables call them."""
+        read = vars(self).get("_read", set())
+        return tuple(name for field, name in FACTS.items() if field in read)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contestant:
+    """A policy on the leaderboard.
+
+    Attributes:
+        label: Its name.
+        told: Facts of the environment that its tuning reads.
+        policy: The policy at its tuning, or None where it cannot play.
+        reason: Why not.
+    """
+
+    label: str
+    told: tuple[str, ...]
+    policy: Policy | None = None
+    reason: str = ""
+
+
+def enter(
+    label: str, policy: type[Policy], environment: Environment, problem: Problem
+) -> Contestant:
+    """A registered policy at its documented tuning for a problem."""
+    recording = RecordingProblem(**asdict(problem))
+    try:
+        tuned = policy.tuned(recording)
+    except ValueError as error:
+        return Contestant(label=label, told=recording.told, reason=str(error))
+    gradual = problem.budget > 0 and not environment.change_points
+    if "change points" in recording.told and gradual:
+        reason = "it has to be told change points, and gradual drift has none"
+        return Contestant(label=label, told=recording.told, reason=reason)
+    return Contestant(label=label, told=recording.told, policy=tuned)
+
+
+def fixed_discounts(problem: Problem) -> dict[str, Policy]:
+    """D-LinUCB with memories 1/(1 − γ) of 10 · 2^{k/2} rounds, from 5d to 2T, and LinUCB.
+
+    Fewer rounds than 5d say little about d parameters; beyond 2T hardly anything is forgotten.
+    """
+    options = problem.common()
+    policies: dict[str, Policy] = {}
+    memory = _SHORTEST
+    while memory <= 2 * problem.horizon:
+        if memory >= 5 * problem.dim:
+            policies[memory_label(memory)] = DLinUCB(gamma=1 - 1 / memory, **options)
+        memory *= _RATIO
+    return {**policies, NO_FORGETTING: LinUCB(**options)}
+
+
+def memory_label(memory: float) -> str:
+    """What tables call D-LinUCB with this memory, in rounds."""
+    return f"D-LinUCB, memory {memory:.0f}"
+
+
+def reference(problem: Problem) -> Mapping[str, Policy]:
+    """What all are measured by: the fixed discounts, and what playing at random loses."""
+    return {**fixed_discounts(problem), Random.label: Random.tuned(problem)}

@@ -1,0 +1,243 @@
+"""The leaderboard: every policy in a suite of environments that differ in kind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..arrays import Array
+from ..environments import Environment
+from ..policies import Policy, Problem, Random, registered
+from ..simulation import Result, simulate
+from ..simulation.fingerprint import describe, versions
+from ..storage import atomic_write
+from .contestants import Contestant, enter, fixed_discounts, reference
+from .recovery import checkpoints, recovery
+from .settings import BUILT_IN, Settings, built_in, prepare
+from .standings import markdown
+from .timing import time_per_round
+
+# In the order of tables: gradual drift, abrupt changes, then those where exploring decides.
+SUITE = (
+    "stationary",
+    "slow",
+    "random-walk",
+    "periodic",
+    "small-jumps",
+    "abrupt",
+    "burst",
+    "low-noise",
+    "heavy-noise",
+    "few-actions",
+    "many-actions",
+    "sign-flips",
+    "criteo",
+    "fixed-actions",
+    "unseen-best",
+    "switching-arms",
+    "stationary-arms",
+    "kronecker",
+)
+_BUDGET_DRAWS = 20
+_Z = 1.959963984540054
+
+# Told what is being played, and the numbers of finished and of all replications of it.
+Progress = Callable[[str, int, int], None]
+
+
+def suite() -> dict[str, Settings]:
+    """Settings of the environments of the suite, by name; the paper's are among them."""
+    return {name: _settings(name) for name in SUITE}
+
+
+def run_leaderboard(
+    out: Path,
+    *,
+    replications: int = 100,
+    workers: int | None = None,
+    seed: int = 0,
+    environments: Mapping[str, Settings] | None = None,
+    policies: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Play every policy in every environment, or go on with it, and write the tables to ``out``.
+
+    Each policy gets its documented tuning for what is true of the environment; where a path is
+    random, the budget is its mean. Beside them play D-LinUCB with each of a grid of memories, the
+    best of which, in hindsight, is what regrets are divided by. All meet the same actions and
+    noise. What is there already, from a run of the same code, is not played again.
+
+    Args:
+        out: Where results and tables go: leaderboard.csv and leaderboard.md.
+        replications: Number of independent repetitions.
+        workers: Threads; changes no number.
+        seed: Names all streams of random numbers.
+        environments: Settings by name; the `suite` unless given.
+        policies: Labels of registered policies; all of them unless given.
+        progress: Called with what is played, and the numbers of finished and of all replications.
+
+    Returns:
+        The table that `standings` reads: a row for each environment and contestant.
+    """
+    chosen = _chosen(policies)
+    rows: list[dict[str, Any]] = []
+    for name, settings in (suite() if environments is None else environments).items():
+        course = _course(name, {**settings, "seed": seed}, out, replications, workers, progress)
+        rows.extend(course.rows(chosen))
+    scores = pd.DataFrame(rows)
+    _write(out / "leaderboard.csv", scores.to_csv(index=False))
+    _write(out / "leaderboard.md", markdown(scores))
+    return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Course:
+    """An environment to be played in, and how."""
+
+    name: str
+    title: str
+    environment: Environment
+    problem: Problem
+    folder: Path
+    play: Callable[..., Result]
+    progress: Progress | None
+
+    def rows(self, policies: Mapping[str, type[Policy]]) -> Iterator[dict[str, Any]]:
+        """What the tables say of everyone in this environment."""
+        measure = self._result("reference", reference(self.problem))
+        fixed = tuple(fixed_discounts(self.problem))
+        best = min(fixed, key=lambda label: float(measure.final(label).mean()))
+        for label in fixed:
+            facts = {"told": "in hindsight", "fixed": True, "yardstick": label == best}
+            yield self._row(label) | facts | self._score(measure, label, measure, best)
+        for label, policy in policies.items():
+            contestant = enter(label, policy, self.environment, self.problem)
+            facts = {"told": ", ".join(contestant.told), "fixed": False, "yardstick": False}
+            yield self._row(label) | facts | self._played(contestant, measure, best)
+
+    def _row(self, label: str) -> dict[str, Any]:
+        return {"environment": self.name, "title": self.title, "policy": label}
+
+    def _played(self, contestant: Contestant, measure: Result, best: str) -> dict[str, Any]:
+        label, policy = contestant.label, contestant.policy
+        if policy is None:
+            return {"left_out": contestant.reason}
+        result = self._result(label, {label: policy})
+        return self._score(result, label, measure, best) | self._time(label, policy)
+
+    def _result(self, label: str, policies: Mapping[str, Policy]) -> Result:
+        report = None if self.progress is None else partial(self.progress, f"{self.name}: {label}")
+        return self.play(
+            self.environment, policies, folder=self.folder / _slug(label), progress=report
+        )
+
+    def _score(self, result: Result, label: str, measure: Result, best: str) -> dict[str, Any]:
+        final, yardstick = result.final(label), measure.final(best)
+        ratio, error = ratio_of_means(final, yardstick)
+        back = recovery(
+            result.regret_rounds,
+            _mean_curve(result, label),
+            _mean_curve(measure, Random.label),
+            self.environment.change_points,
+        )
+        return {
+            "replications": len(final),
+            "regret": float(final.mean()),
+            "se": _standard_error(final),
+            "ratio": ratio,
+            "low": ratio - _Z * error,
+            "high": ratio + _Z * error,
+            **({} if back is None else back._asdict()),
+        }
+
+    def _time(self, label: str, policy: Policy) -> dict[str, float]:
+        """Time per round; measured once for the same code and settings."""
+        path = self.folder / _slug(label) / "time.json"
+        facts = json.loads(json.dumps({"policy": describe(policy), "code": versions()["code"]}))
+        if path.exists():
+            saved = json.loads(path.read_text("utf-8"))
+            if saved["of"] == facts:
+                return dict(saved["time"])
+        against = registered()["D-LinUCB"].tuned(self.problem)
+        measured = time_per_round(policy, against, self.environment)
+        _write(path, json.dumps({"of": facts, "time": measured}))
+        return measured
+
+
+def _course(
+    name: str,
+    settings: Settings,
+    out: Path,
+    replications: int,
+    workers: int | None,
+    progress: Progress | None,
+) -> _Course:
+    environment, problem, facts = prepare(settings, cache=out / "data")
+    seed, title = settings["seed"], str(settings.get("title", name))
+    draws = range(_BUDGET_DRAWS)
+    budget = np.mean([environment.budget(seed=seed, replication=draw) for draw in draws])
+    play = partial(
+        simulate,
+        replications=replications,
+        seed=seed,
+        workers=workers,
+        regret_rounds=checkpoints(environment),
+        about={"name": name, "title": title, **facts},
+    )
+    return _Course(
+        name=name,
+        title=f"{title} (stand-in data)" if facts.get("standin") else title,
+        environment=environment,
+        problem=replace(problem, budget=float(budget)),
+        folder=out / name,
+        play=play,
+        progress=progress,
+    )
+
+
+def ratio_of_means(values: Array, base: Array) -> tuple[float, float]:
+    """mean(values) / mean(base) of paired samples, and its standard error by the delta method."""
+    ratio = float(values.mean() / base.mean())
+    return ratio, _standard_error(values - ratio * base) / float(base.mean())
+
+
+def _standard_error(values: Array) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def _mean_curve(result: Result, label: str) -> Array:
+    return np.asarray(result.regret[result.policies.index(label)].mean(axis=0))
+
+
+def _chosen(labels: Iterable[str] | None) -> dict[str, type[Policy]]:
+    offered = registered()
+    wanted = list(offered) if labels is None else list(labels)
+    for label in wanted:
+        if label not in offered:
+            raise ValueError(f"policy must be one of {', '.join(offered)}, got {label!r}")
+    return {label: offered[label] for label in wanted}
+
+
+def _settings(name: str) -> Settings:
+    if name in BUILT_IN:
+        settings = built_in(name)
+        return {key: settings[key] for key in settings.keys() - {"policies", "published"}}
+    return built_in(f"suite/{name}")
+
+
+def _slug(label: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", label)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(text.encode())

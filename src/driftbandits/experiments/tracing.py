@@ -1,0 +1,81 @@
+"""What a policy believed, round after round, in one run."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from ..arrays import Array
+from ..environments import Block, Environment
+from ..policies import Policy
+from ..simulation import even_rounds
+
+
+class Explained(Protocol):
+    """What a policy shows of itself while it learns; AdaptiveLinUCB does."""
+
+    theta: Array
+    memory: float
+    radius: float
+    noise_estimate: float
+
+    def widths(self, actions: Any) -> Array:
+        """Width of each action of ``actions`` (K, d)."""
+
+
+def trace(
+    policy: Policy,
+    environment: Environment,
+    *,
+    seed: int = 0,
+    replication: int = 0,
+    count: int = 300,
+) -> pd.DataFrame:
+    """Play one replication, and write down what the policy believes at about ``count`` rounds.
+
+    Columns round, regret (cumulative), memory, noise, and for each coordinate i of the parameter
+    theta_i (the estimate), half_i (radius times width in its direction) and true_i. The change
+    points and detections are in ``attrs``.
+    """
+    missing = [name for name in ("memory", "radius", "widths") if not hasattr(policy, name)]
+    if missing:
+        raise ValueError(f"policy must have {', '.join(missing)}; {policy.label} has not")
+    player: Any = policy.fresh(replication)
+    stops = even_rounds(environment.horizon, count)
+    rows, total = [], 0.0
+    for block in environment.blocks(seed=seed, replication=replication, stops=stops):
+        total += _play(player, block)
+        last = block.first + block.rounds - 1
+        if last in stops:
+            rows.append({"round": last, "regret": total, **_beliefs(player, block.parameters[-1])})
+    frame = pd.DataFrame(rows)
+    frame.attrs["change_points"] = list(environment.change_points)
+    frame.attrs["detections"] = list(getattr(player, "detections", ()))
+    return frame
+
+
+def _play(player: Policy, block: Block) -> float:
+    regret = np.empty(block.rounds)
+    player.play(
+        block.actions,
+        block.means,
+        block.best,
+        block.noise,
+        parameters=block.parameters,
+        regret=regret,
+        missing=np.empty(0),
+    )
+    return float(regret.sum())
+
+
+def _beliefs(player: Explained, truth: Array) -> dict[str, float]:
+    theta = player.theta
+    half = player.radius * player.widths(np.eye(len(theta)))
+    beliefs = {"memory": player.memory, "noise": player.noise_estimate}
+    for i in range(len(theta)):
+        beliefs[f"theta_{i + 1}"] = float(theta[i])
+        beliefs[f"half_{i + 1}"] = float(half[i])
+        beliefs[f"true_{i + 1}"] = float(truth[i])
+    return beliefs
