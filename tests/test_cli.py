@@ -12,6 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from driftbandits.simulation import Result
+
 PYTHON_EXPERIMENT = """
 from driftbandits import LinUCB, Random
 from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
@@ -90,6 +92,11 @@ def test_overrides_and_policies(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert list(pd.read_csv(tmp_path / "slow" / "summary.csv")["policy"]) == ["LinUCB"]
+    command = Result.load(tmp_path / "slow").config["command"]
+    assert command == (
+        "driftbandits reproduce slow --replications 3 --horizon 120 --seed 7 "
+        "--policy LinUCB --set environment.noise.level=0.25"
+    )
 
 
 def test_run_takes_a_python_file(tmp_path: Path) -> None:

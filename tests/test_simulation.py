@@ -336,3 +336,9 @@ def test_what_a_function_captured_tells_runs_apart(tmp_path: Path) -> None:
 def test_numpy_integers_are_as_good_as_pythons(tmp_path: Path) -> None:
     count: Any = np.int64(2)
     assert small(replications=count, seed=np.int64(3), folder=tmp_path).replications == 2
+
+
+def test_coverage_is_refused_where_there_is_nothing_to_check() -> None:
+    for policy in (Random(dim=2), DynamicLinUCB(dim=2)):
+        with pytest.raises(ValueError, match="coverage"):
+            simulate(environment(), {"x": policy}, replications=1, coverage=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import shlex
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -272,15 +273,37 @@ def _toml_value(text: str) -> Any:
 def _run(built: Experiment, command: str, options: dict[str, Any]) -> None:
     """Run an experiment with a progress bar, and draw its figures."""
     out: Path = options["out"]
-    built = replace(built, about={**built.about, "command": f"driftbandits {command}"})
+    built = replace(built, about={**built.about, "command": _repeating(command, options)})
     waiting = "compiling; the first run on a machine takes a while, later ones do not"
     with _console.status(f"{built.name}: {waiting}"):
-        warm_up(built.environment, built.policies)
+        _compile(built)
     with _progress_bar(built.name) as advance:
         result = built.run(out, workers=options["workers"], progress=advance)
     with _console.status(f"{built.name}: drawing"):
         draw(result, out / built.name / "figures")
     _print_summary(built, result)
+
+
+def _compile(built: Experiment) -> None:
+    try:
+        warm_up(built.environment, built.policies)
+    except RuntimeError as error:
+        # An interruption inside the compiler is swallowed there and comes out as this.
+        if "no compiled object" in str(error):
+            raise click.Abort from None
+        raise
+
+
+def _repeating(command: str, options: dict[str, Any]) -> str:
+    """The command that gives the same numbers: where they go and how many threads do not matter."""
+    words = ["driftbandits", *command.split()]
+    for key in ("replications", "horizon", "seed", "data"):
+        if options[key] is not None:
+            words += [f"--{key}", str(options[key])]
+    for flag, key in (("--policy", "names"), ("--set", "overrides")):
+        for value in options[key]:
+            words += [flag, value]
+    return shlex.join(words)
 
 
 def _print_summary(built: Experiment, result: Result) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..arrays import Array, whole
 from ..environments import Environment
+from ..policies import Policy
+from ..policies.kernels import never_misses
 from ..randomness import stream
 from .engine import Contestant, Plan, Record, even_rounds, play_replication, run
 from .fingerprint import describe, fingerprint, versions
@@ -76,6 +78,8 @@ def simulate(
     whole("replications", replications, least=1)
     if not policies:
         raise ValueError("policies must not be empty")
+    if coverage:
+        _check_coverage(policies)
     if regret_rounds is None:
         regret_rounds = even_rounds(environment.horizon, 200)
     plan = Plan(
@@ -92,6 +96,13 @@ def simulate(
         records = dict(_with_progress(plan, replications, {}, workers, None, progress))
         return _assemble(plan, config, records)
     return _resume(plan, config, replications, workers, Path(folder), progress)
+
+
+def _check_coverage(policies: Mapping[str, Contestant]) -> None:
+    """Refuse policies of which it cannot be said whether their confidence set covers."""
+    for name, entry in policies.items():
+        if not isinstance(entry, Policy) or entry.kernels.misses is never_misses:
+            raise ValueError(f"coverage must be asked of policies that check it, not of {name!r}")
 
 
 def warm_up(environment: Environment, policies: Mapping[str, Contestant]) -> None:
@@ -141,19 +152,22 @@ def _resume(
     """Load what is complete, or play what is missing."""
     if (folder / "regret.parquet").exists():
         saved = Result.load(folder)
-        if saved.config == config:
+        if _without(saved.config, "command") == _without(config, "command"):
             if progress is not None:
                 progress(replications, replications)
             return saved
     # More replications of the same run can build on those that are there.
-    same = {key: value for key, value in config.items() if key != "replications"}
-    parts = Parts(folder / "parts", fingerprint(same))
+    parts = Parts(folder / "parts", fingerprint(_without(config, "command", "replications")))
     done = {index: record for index, record in parts.finished() if index < replications}
     records = dict(_with_progress(plan, replications, done, workers, parts, progress))
     result = _assemble(plan, config, records)
     result.save(folder)
     parts.discard()
     return result
+
+
+def _without(config: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if key not in keys}
 
 
 def _with_progress(
