@@ -184,7 +184,8 @@ def test_progress_reports_rows_and_bytes(standin: Path, monkeypatch: pytest.Monk
     assert list(rows) == sorted(set(rows))
     assert rows[-1] == ROWS
     assert list(fractions) == sorted(fractions)
-    assert 0 < fractions[0] < 1
+    # The reader is ahead of the rows: of a file this small it may have read all by the first call.
+    assert 0 < fractions[0] <= 1
     assert fractions[-1] == 1
 
 

@@ -276,15 +276,19 @@ class Policy(ABC):
             )
         return np.asarray(self._state.counters[CLOCK] - rounds)
 
-    def _refuse(self, rows: Array, rewards: Array | None = None) -> None:
+    def _refuse(self, rows: Array, rewards: Array = _ON_TIME) -> None:
         """Raise what is wrong with actions, and rewards if given, that compiled code refused."""
         float_array("actions", rows, ndim=2)
+        # The last digit of a norm is not the same in both; what compiled code refused is refused.
+        self._check_norms(rows, slack=0.5 * NORM_SLACK)
+        float_array("rewards", rewards, ndim=1)
+
+    def _check_norms(self, rows: Array, *, slack: float = NORM_SLACK) -> None:
+        """Refuse actions (K, d) that are longer than the bound."""
         norms = np.linalg.norm(rows, axis=1)
         longest = int(np.argmax(norms))
-        # The last digit of a norm is not the same in both; what compiled code refused is refused.
-        if rewards is None or norms[longest] > self.action_bound * (1.0 + 0.5 * NORM_SLACK):
+        if norms[longest] > self.action_bound * (1.0 + slack):
             raise ValueError(
                 f"actions must have norms of at most action_bound = {self.action_bound}, "
                 f"got {norms[longest]:.9g} in row {longest}"
             )
-        float_array("rewards", rewards, ndim=1)

@@ -153,7 +153,7 @@ class SampledPolicy(WeightedEstimate):
             raise ValueError(
                 f"actions must have shape (K, {self.dim}) with K of at least 1, got {rows.shape}"
             )
-        self._refuse(rows)
+        self._check_norms(rows)
         fit = self._fit_of([array.copy() for array in self._state])
         scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
         return rows, fit, float(scale)
