@@ -188,7 +188,8 @@ def _blocks(path: Path) -> Iterator[tuple[Ints, Ints, float]]:
         try:
             reader = csv.open_csv(
                 text,
-                read_options=csv.ReadOptions(block_size=_BLOCK_BYTES),
+                # Threads would read ahead by as much as they find time for.
+                read_options=csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
                 parse_options=csv.ParseOptions(delimiter="\t", quote_char=False),
                 convert_options=csv.ConvertOptions(
                     include_columns=used,
