@@ -21,7 +21,7 @@ compiled_only = pytest.mark.skipif(
 
 
 @compiled_only
-@pytest.mark.parametrize("name", ["select", "update", "advance", "play"])
+@pytest.mark.parametrize("name", ["select", "score", "learn_one", "learn_many", "advance", "play"])
 def test_entry_points_carry_the_digest_of_the_package(name: str) -> None:
     entry = getattr(LinUCB(dim=2)._calls, name)
     assert entry._cache._cache_file._source_stamp == _compile.package_digest()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -253,3 +255,16 @@ def test_long_silence_ends_in_a_working_policy(cls: type[Policy]) -> None:
     policy.update(action_sets(1)[0][0], 1.0, round=1)
     for array in policy._state:
         assert np.isfinite(array).all()
+
+
+@every_policy
+def test_copies_and_pickles_are_whole_and_apart(cls: type[Policy]) -> None:
+    policy = cls.tuned(PROBLEM)
+    run(policy, 20)
+    before = state_of(policy)
+    for twin in (copy.deepcopy(policy), copy.copy(policy), pickle.loads(pickle.dumps(policy))):
+        assert_same_state(twin, before)
+        assert twin.config == policy.config
+        twin.update(np.eye(policy.dim)[0] * policy.action_bound, 1.0)
+        assert twin.round == policy.round + 1
+        assert_same_state(policy, before)

@@ -19,6 +19,9 @@ import numba
 
 _PACKAGE = Path(__file__).parent
 
+# False with NUMBA_DISABLE_JIT=1.
+COMPILING = not cast(Any, numba.config).DISABLE_JIT
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Contraction and reassociation let sums use vector instructions; NaN and infinity keep their
@@ -49,6 +52,11 @@ def lean_kernel(function: Function) -> Function:
 def precise_kernel(function: Function) -> Function:
     """Compile a lean kernel whose floating-point operations must stay as they are written."""
     return cast(Function, numba.njit(**{**_LEAN, "fastmath": False})(function))
+
+
+def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let compiled code call what ``function`` generates; see `numba.extending.intrinsic`."""
+    return cast(Callable[..., Any], numba.extending.intrinsic(function))
 
 
 def entry_point(template: Callable[..., Any], label: str, **names: object) -> Callable[..., Any]:

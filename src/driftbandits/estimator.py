@@ -171,7 +171,7 @@ class WeightedLeastSquares:
             raise ValueError(f"theta must have shape ({self.dim},), got {candidate.shape}")
         difference = self.estimate(ridge=ridge) - candidate
         image = self._unit * self.design(ridge=ridge) @ difference
-        squared_factor = np.tril(self._fit_squared(mu)[0])
+        squared_factor = np.triu(self._fit_squared(mu)[0]).T
         return float(np.linalg.norm(np.linalg.solve(squared_factor, image)))
 
     def contains(

@@ -1,7 +1,8 @@
 """Dense linear algebra for symmetric positive definite matrices, compiled.
 
-Symmetric matrices live in their lower triangle. Sets of vectors are stored as columns, one
-column a vector and shape (d, K), so that the inner loops run over contiguous memory.
+Symmetric matrices live in their upper triangle, and so do their factors: V = RᵀR, where what is
+below the diagonal of R has no meaning. Sets of vectors are stored as columns, one column a vector
+and shape (d, K). All inner loops then run along rows, which are contiguous.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ def fill(vector: Array, value: float) -> None:
 def fill_matrix(matrix: Array, value: float) -> None:
     """matrix ← value."""
     for i in range(matrix.shape[0]):
-        for j in range(matrix.shape[1]):
-            matrix[i, j] = value
+        fill(matrix[i], value)
 
 
 @lean_kernel
@@ -43,165 +43,271 @@ def copy(source: Array, target: Array) -> None:
 def copy_matrix(source: Array, target: Array) -> None:
     """target ← source, both matrices."""
     for i in range(source.shape[0]):
-        for j in range(source.shape[1]):
-            target[i, j] = source[i, j]
+        copy(source[i], target[i])
 
 
 @lean_kernel
-def cholesky(gram: Array, ridge: float, factor: Array) -> None:
-    """Lower factor L of ``gram + ridge·I`` = L Lᵀ, written to ``factor`` (d, d).
+def scale(vector: Array, weight: float) -> None:
+    """vector ← weight·vector."""
+    for i in range(vector.size):
+        vector[i] *= weight
+
+
+@lean_kernel
+def subtract(vector: Array, weight: float, other: Array) -> None:
+    """vector ← vector − weight·other."""
+    for i in range(vector.size):
+        vector[i] -= weight * other[i]
+
+
+@lean_kernel
+def inner(vector: Array, other: Array) -> float:
+    """⟨vector, other⟩."""
+    total = 0.0
+    for i in range(vector.size):
+        total += vector[i] * other[i]
+    return total
+
+
+# Most of the work is to subtract multiples of some rows from others. Taking four rows from two at a
+# time, each number is loaded and stored once for eight products, and the processor computes instead
+# of waiting for memory. What remains where d is no multiple of four goes row by row.
+
+
+@lean_kernel
+def _subtract_four(
+    rows: tuple[Array, Array, Array, Array],
+    target: Array,
+    weights: tuple[float, float, float, float],
+    target_below: Array,
+    weights_below: tuple[float, float, float, float],
+) -> None:
+    """Both targets −= Σ weights_r · rows_r, each with its own weights."""
+    row0, row1, row2, row3 = rows
+    a0, a1, a2, a3 = weights
+    b0, b1, b2, b3 = weights_below
+    for k in range(target.size):
+        x0, x1, x2, x3 = row0[k], row1[k], row2[k], row3[k]
+        target[k] -= a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+        target_below[k] -= b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+
+
+@lean_kernel
+def _four(matrix: Array, i: int, j: int) -> tuple[float, float, float, float]:
+    """Rows i to i + 3 of column j."""
+    return matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
+
+
+@lean_kernel
+def _finish_row(factor: Array, i: int, first: int, ridge: float) -> None:
+    """Row i of R, from which rows before ``first`` are subtracted already.
 
     A pivot is a Schur complement of a matrix that is at least ridge·I, so it is at least
     ``ridge``: clamping it there repairs rounding, and the factor is always positive definite.
     """
-    for i in range(gram.shape[0]):
-        for j in range(i + 1):
-            total = gram[i, j]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if i == j:
-                factor[i, i] = np.sqrt(max(total + ridge, ridge))
-            else:
-                factor[i, j] = total / factor[j, j]
+    row = factor[i, i:]
+    for j in range(first, i):
+        subtract(row, factor[j, i], factor[j, i:])
+    pivot = np.sqrt(max(row[0] + ridge, ridge))
+    scale(row, 1.0 / pivot)
+    row[0] = pivot
 
 
 @lean_kernel
-def solve(factor: Array, vector: Array, out: Array) -> None:
-    """x = (L Lᵀ)⁻¹ vector, written to ``out`` (d,)."""
-    dim = vector.size
+def _cholesky_in_the_plane(gram: Array, ridge: float, factor: Array) -> None:
+    """`cholesky` for d = 2, where loops cost more than what they do."""
+    pivot = np.sqrt(max(gram[0, 0] + ridge, ridge))
+    across = gram[0, 1] / pivot
+    factor[1, 1] = np.sqrt(max(gram[1, 1] - across * across + ridge, ridge))
+    factor[0, 0], factor[0, 1] = pivot, across
+
+
+@lean_kernel
+def cholesky(gram: Array, ridge: float, factor: Array) -> None:
+    """R of ``gram + ridge·I`` = RᵀR, written to ``factor`` (d, d), which may be ``gram``."""
+    dim = gram.shape[0]
+    if dim == 2:
+        _cholesky_in_the_plane(gram, ridge, factor)
+        return
+    fours = dim // 4 * 4
     for i in range(dim):
-        total = vector[i]
-        for k in range(i):
-            total -= factor[i, k] * out[k]
-        out[i] = total / factor[i, i]
-    for i in range(dim - 1, -1, -1):
-        total = out[i]
-        for k in range(i + 1, dim):
-            total -= factor[k, i] * out[k]
-        out[i] = total / factor[i, i]
+        copy(gram[i, i:], factor[i, i:])
+    for i in range(0, fours, 4):
+        for j in range(i, i + 4):
+            _finish_row(factor, j, i, ridge)
+        for j in range(i + 4, fours, 2):
+            _subtract_four(
+                (factor[i, j:], factor[i + 1, j:], factor[i + 2, j:], factor[i + 3, j:]),
+                factor[j, j:],
+                _four(factor, i, j),
+                factor[j + 1, j:],
+                _four(factor, i, j + 1),
+            )
+    for i in range(fours, dim):
+        _finish_row(factor, i, 0, ridge)
 
 
 @lean_kernel
 def whiten(factor: Array, vector: Array) -> float:
-    """Replace ``vector`` (d,) by L⁻¹ vector, and return the square of its norm."""
+    """Replace ``vector`` (d,) by R⁻ᵀ vector, and return the square of its norm."""
     square = 0.0
     for i in range(vector.size):
-        total = vector[i]
-        for k in range(i):
-            total -= factor[i, k] * vector[k]
-        vector[i] = total / factor[i, i]
+        vector[i] *= 1.0 / factor[i, i]  # which need not wait for the entries before
         square += vector[i] * vector[i]
+        subtract(vector[i + 1 :], vector[i], factor[i, i + 1 :])
     return square
 
 
 @lean_kernel
-def copy_columns(source: Array, target: Array, first: int, count: int) -> None:
-    """``count`` columns of ``source`` from ``first`` on, as the first columns of ``target``."""
-    for i in range(source.shape[0]):
-        copy(source[i, first : first + count], target[i])
-
-
-# The loops over columns take four rows at a time: each column entry is then loaded and stored once
-# for four products, and memory, not arithmetic, is what they wait for. They handle the first
-# ``count`` columns, so that a caller can keep a block of them in the fastest cache.
-
-
-@lean_kernel
-def solve_lower(factor: Array, columns: Array, count: int) -> None:
-    """Replace the first ``count`` columns c of ``columns`` (d or more, K) by L⁻¹c."""
-    for i in range(factor.shape[1]):
-        fours = i // 4 * 4
-        for j in range(0, fours, 4):
-            w0, w1, w2, w3 = factor[i, j], factor[i, j + 1], factor[i, j + 2], factor[i, j + 3]
-            for k in range(count):
-                columns[i, k] -= (
-                    w0 * columns[j, k]
-                    + w1 * columns[j + 1, k]
-                    + w2 * columns[j + 2, k]
-                    + w3 * columns[j + 3, k]
-                )
-        for j in range(fours, i):
-            weight = factor[i, j]
-            for k in range(count):
-                columns[i, k] -= weight * columns[j, k]
-        scale = 1.0 / factor[i, i]
-        for k in range(count):
-            columns[i, k] *= scale
+def solve(factor: Array, vector: Array, out: Array) -> None:
+    """x = (RᵀR)⁻¹ vector, written to ``out`` (d,), which may be ``vector``."""
+    if vector.size == 2:
+        across, s0, s1 = factor[0, 1], 1.0 / factor[0, 0], 1.0 / factor[1, 1]
+        x0 = vector[0] * s0
+        out[1] = (vector[1] - across * x0) * s1 * s1
+        out[0] = (x0 - across * out[1]) * s0
+        return
+    copy(vector, out)
+    whiten(factor, out)
+    for i in range(vector.size - 1, -1, -1):
+        out[i] -= inner(factor[i, i + 1 :], out[i + 1 :])
+        out[i] *= 1.0 / factor[i, i]
 
 
 @lean_kernel
-def solve_upper(factor: Array, columns: Array, count: int) -> None:
-    """Replace the first ``count`` columns c of ``columns`` (d or more, K) by L⁻ᵀc."""
+def _forward_four(factor: Array, columns: Array, i: int) -> None:
+    """Rows i to i + 3 of R⁻ᵀ columns, from which the rows above are subtracted already."""
+    s0, s1 = 1.0 / factor[i, i], 1.0 / factor[i + 1, i + 1]
+    s2, s3 = 1.0 / factor[i + 2, i + 2], 1.0 / factor[i + 3, i + 3]
+    w01, w02, w03 = factor[i, i + 1], factor[i, i + 2], factor[i, i + 3]
+    w12, w13, w23 = factor[i + 1, i + 2], factor[i + 1, i + 3], factor[i + 2, i + 3]
+    row0, row1, row2, row3 = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
+    for k in range(row0.size):
+        x0 = row0[k] * s0
+        x1 = (row1[k] - w01 * x0) * s1
+        x2 = (row2[k] - w02 * x0 - w12 * x1) * s2
+        row3[k] = (row3[k] - w03 * x0 - w13 * x1 - w23 * x2) * s3
+        row0[k], row1[k], row2[k] = x0, x1, x2
+
+
+@lean_kernel
+def _backward_four(factor: Array, columns: Array, i: int) -> None:
+    """Rows i to i + 3 of R⁻¹ columns, from which the rows below are subtracted already."""
+    s0, s1 = 1.0 / factor[i, i], 1.0 / factor[i + 1, i + 1]
+    s2, s3 = 1.0 / factor[i + 2, i + 2], 1.0 / factor[i + 3, i + 3]
+    w01, w02, w03 = factor[i, i + 1], factor[i, i + 2], factor[i, i + 3]
+    w12, w13, w23 = factor[i + 1, i + 2], factor[i + 1, i + 3], factor[i + 2, i + 3]
+    row0, row1, row2, row3 = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
+    for k in range(row0.size):
+        x3 = row3[k] * s3
+        x2 = (row2[k] - w23 * x3) * s2
+        x1 = (row1[k] - w13 * x3 - w12 * x2) * s1
+        row0[k] = (row0[k] - w03 * x3 - w02 * x2 - w01 * x1) * s0
+        row1[k], row2[k], row3[k] = x1, x2, x3
+
+
+@lean_kernel
+def whiten_columns(factor: Array, columns: Array) -> None:
+    """Replace every column c of ``columns`` (d or more, K) by R⁻ᵀc."""
     dim = factor.shape[1]
-    for i in range(dim - 1, -1, -1):
-        fours = i + 1 + (dim - 1 - i) % 4
-        for j in range(i + 1, fours):
-            weight = factor[j, i]
-            for k in range(count):
-                columns[i, k] -= weight * columns[j, k]
-        for j in range(fours, dim, 4):
-            w0, w1, w2, w3 = factor[j, i], factor[j + 1, i], factor[j + 2, i], factor[j + 3, i]
-            for k in range(count):
-                columns[i, k] -= (
-                    w0 * columns[j, k]
-                    + w1 * columns[j + 1, k]
-                    + w2 * columns[j + 2, k]
-                    + w3 * columns[j + 3, k]
-                )
-        scale = 1.0 / factor[i, i]
-        for k in range(count):
-            columns[i, k] *= scale
+    fours = dim // 4 * 4
+    for i in range(0, fours, 4):
+        _forward_four(factor, columns, i)
+        for j in range(i + 4, fours, 2):
+            _subtract_four(
+                (columns[i], columns[i + 1], columns[i + 2], columns[i + 3]),
+                columns[j],
+                _four(factor, i, j),
+                columns[j + 1],
+                _four(factor, i, j + 1),
+            )
+    for i in range(fours, dim):
+        for j in range(i):
+            subtract(columns[i], factor[j, i], columns[j])
+        scale(columns[i], 1.0 / factor[i, i])
 
 
 @lean_kernel
-def column_norms_squared(dim: int, columns: Array, out: Array, count: int) -> None:
-    """‖c‖² of the first ``count`` columns c of ``columns`` (d, K), in ``out`` (K,)."""
-    for k in range(count):
-        out[k] = columns[0, k] * columns[0, k]
-    for i in range(1, dim):
-        for k in range(count):
-            out[k] += columns[i, k] * columns[i, k]
+def unwhiten_columns(factor: Array, columns: Array) -> None:
+    """Replace every column c of ``columns`` (d or more, K) by R⁻¹c."""
+    dim = factor.shape[1]
+    fours = dim // 4 * 4
+    for i in range(dim - 1, fours - 1, -1):
+        scale(columns[i], 1.0 / factor[i, i])
+        for j in range(i):
+            subtract(columns[j], factor[j, i], columns[i])
+    for i in range(fours - 4, -1, -4):
+        _backward_four(factor, columns, i)
+        for j in range(0, i, 2):
+            row, below = factor[j], factor[j + 1]
+            _subtract_four(
+                (columns[i], columns[i + 1], columns[i + 2], columns[i + 3]),
+                columns[j],
+                (row[i], row[i + 1], row[i + 2], row[i + 3]),
+                columns[j + 1],
+                (below[i], below[i + 1], below[i + 2], below[i + 3]),
+            )
 
 
 @lean_kernel
-def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array, count: int) -> None:
-    """cᵀ(gram + ridge·I)c of the first ``count`` columns c, in ``out`` (K,)."""
-    for k in range(count):
-        out[k] = 0.0
-    for i in range(gram.shape[0]):
-        fours = i // 4 * 4
-        for j in range(0, fours, 4):
-            w0, w1, w2, w3 = gram[i, j], gram[i, j + 1], gram[i, j + 2], gram[i, j + 3]
-            for k in range(count):
-                out[k] += (2.0 * columns[i, k]) * (
-                    w0 * columns[j, k]
-                    + w1 * columns[j + 1, k]
-                    + w2 * columns[j + 2, k]
-                    + w3 * columns[j + 3, k]
-                )
-        for j in range(fours, i):
-            weight = 2.0 * gram[i, j]
-            for k in range(count):
-                out[k] += weight * columns[i, k] * columns[j, k]
-        weight = gram[i, i] + ridge
-        for k in range(count):
-            out[k] += weight * columns[i, k] * columns[i, k]
+def column_norms_squared(dim: int, columns: Array, out: Array) -> None:
+    """‖c‖² of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
+    fill(out, 0.0)
+    for i in range(dim):
+        row = columns[i]
+        for k in range(out.size):
+            out[k] += row[k] * row[k]
 
 
 @lean_kernel
-def column_products(vector: Array, columns: Array, out: Array, count: int) -> None:
-    """⟨vector, c⟩ of the first ``count`` columns c of ``columns``, in ``out`` (K,)."""
-    for k in range(count):
-        out[k] = 0.0
+def column_products(vector: Array, columns: Array, out: Array) -> None:
+    """⟨vector, c⟩ of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
+    fill(out, 0.0)
     for i in range(vector.size):
-        weight = vector[i]
-        for k in range(count):
-            out[k] += weight * columns[i, k]
+        subtract(out, -vector[i], columns[i])
+
+
+@lean_kernel
+def _add_pair(gram: Array, ridge: float, columns: Array, i: int, out: Array) -> None:
+    """Add what rows i and i + 1 of ``gram`` contribute to `column_quadratic`."""
+    w00, w01, w11 = gram[i, i] + ridge, 2.0 * gram[i, i + 1], gram[i + 1, i + 1] + ridge
+    row, below = columns[i], columns[i + 1]
+    for k in range(out.size):
+        out[k] += (w00 * row[k] + w01 * below[k]) * row[k] + w11 * below[k] * below[k]
+    dim = gram.shape[0]
+    fours = i + 2 + (dim - i - 2) // 4 * 4
+    for j in range(i + 2, fours, 4):
+        a0, a1, a2, a3 = gram[i, j], gram[i, j + 1], gram[i, j + 2], gram[i, j + 3]
+        b0, b1 = gram[i + 1, j], gram[i + 1, j + 1]
+        b2, b3 = gram[i + 1, j + 2], gram[i + 1, j + 3]
+        row0, row1, row2, row3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+        for k in range(out.size):
+            x0, x1, x2, x3 = row0[k], row1[k], row2[k], row3[k]
+            image = row[k] * (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
+            image += below[k] * (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
+            out[k] += 2.0 * image
+    for j in range(fours, dim):
+        a0, b0, row0 = 2.0 * gram[i, j], 2.0 * gram[i + 1, j], columns[j]
+        for k in range(out.size):
+            out[k] += (a0 * row[k] + b0 * below[k]) * row0[k]
+
+
+@lean_kernel
+def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> None:
+    """cᵀ(gram + ridge·I)c of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
+    dim = gram.shape[0]
+    fill(out, 0.0)
+    for i in range(0, dim - 1, 2):
+        _add_pair(gram, ridge, columns, i, out)
+    if dim % 2 == 1:
+        weight, row = gram[dim - 1, dim - 1] + ridge, columns[dim - 1]
+        for k in range(out.size):
+            out[k] += weight * row[k] * row[k]
 
 
 @lean_kernel
 def log_determinant(factor: Array) -> float:
-    """log det(L Lᵀ)."""
+    """log det(RᵀR)."""
     total = 0.0
     for i in range(factor.shape[1]):
         total += np.log(factor[i, i])
@@ -210,33 +316,58 @@ def log_determinant(factor: Array) -> float:
 
 @lean_kernel
 def update_factor(factor: Array, vector: Array, weight: float, least: float) -> bool:
-    """Factor of L Lᵀ + weight·vvᵀ in place of L, for either sign; ``vector`` (d,) is overwritten.
+    """Factor of RᵀR + weight·vvᵀ in place of R, for either sign; ``vector`` (d,) is overwritten.
 
-    Plane rotations, or hyperbolic ones for a negative weight, column by column (Gill, Golub, Murray
-    and Saunders, 1974): O(d²). False, and a factor that is of no use, where a pivot squared falls
+    Plane rotations, or hyperbolic ones for a negative weight, row by row (Gill, Golub, Murray and
+    Saunders, 1974): O(d²). False, and a factor that is of no use, where a pivot squared falls
     below ``least``, or to a hundredth of itself: taking out is only as good as what remains.
     """
-    dim = factor.shape[0]
-    root = np.sqrt(abs(weight))
-    for i in range(dim):
-        vector[i] *= root
     sign = 1.0 if weight > 0.0 else -1.0
-    for j in range(dim):
-        old = factor[j, j]
-        square = old * old + sign * vector[j] * vector[j]
+    scale(vector, np.sqrt(abs(weight)))
+    for i in range(vector.size):
+        old = factor[i, i]
+        square = old * old + sign * vector[i] * vector[i]
         if square < least or square < LOST * old * old:
             return False
         new = np.sqrt(square)
-        cosine, sine = new / old, vector[j] / old
-        inverse = 1.0 / cosine
-        factor[j, j] = new
-        for i in range(j + 1, dim):
-            changed = (factor[i, j] + sign * sine * vector[i]) * inverse
-            factor[i, j] = changed
-            vector[i] = cosine * vector[i] - sine * changed
+        cosine, sine = new / old, vector[i] / old
+        inverse, signed = 1.0 / cosine, sign * sine
+        factor[i, i] = new
+        row, rest = factor[i, i + 1 :], vector[i + 1 :]
+        for j in range(row.size):
+            row[j] = (row[j] + signed * rest[j]) * inverse
+            rest[j] = cosine * rest[j] - sine * row[j]
     return True
 
 
-def symmetric(lower: Array) -> Array:
-    """The symmetric matrix whose lower triangle is given."""
-    return np.tril(lower) + np.tril(lower, -1).T
+@lean_kernel
+def argmax(values: Array) -> int:
+    """Index of the largest value, the first of equals."""
+    # Four searches side by side, since each comparison of one waits for the last.
+    best0 = best1 = best2 = best3 = 0
+    top0 = top1 = top2 = top3 = values[0]
+    fours = values.size // 4 * 4
+    for k in range(0, fours, 4):
+        if values[k] > top0:
+            best0, top0 = k, values[k]
+        if values[k + 1] > top1:
+            best1, top1 = k + 1, values[k + 1]
+        if values[k + 2] > top2:
+            best2, top2 = k + 2, values[k + 2]
+        if values[k + 3] > top3:
+            best3, top3 = k + 3, values[k + 3]
+    for k in range(fours, values.size):
+        if values[k] > top0:
+            best0, top0 = k, values[k]
+    if top1 > top0 or (top1 == top0 and best1 < best0):
+        best0, top0 = best1, top1
+    if top2 > top0 or (top2 == top0 and best2 < best0):
+        best0, top0 = best2, top2
+    if top3 > top0 or (top3 == top0 and best3 < best0):
+        best0 = best3
+    return best0
+
+
+def symmetric(upper: Array) -> Array:
+    """The symmetric matrix whose upper triangle is given."""
+    return np.triu(upper) + np.triu(upper, 1).T

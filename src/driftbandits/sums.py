@@ -11,7 +11,7 @@ import numpy as np
 
 from ._compile import entry_point, lean_kernel, precise_kernel
 from .arrays import Array
-from .linalg import column_norms_squared, column_quadratic, solve_lower, solve_upper
+from .linalg import column_norms_squared, column_quadratic, scale, unwhiten_columns, whiten_columns
 
 # A sum is kept as two numbers, its value and what rounding still owes it, along the first axis of
 # its array. Plain sums drift: after 10⁶ terms a direction that was never played would have lost
@@ -26,6 +26,15 @@ def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
     owed += (value - (total - shadow)) + (term - shadow)
     rounded = total + owed
     return rounded, owed - (rounded - total)
+
+
+@precise_kernel
+def _accumulate_row(gram: Array, i: int, weight: float, action: Array) -> None:
+    """Add ``weight`` aᵀ to row i, from the diagonal on."""
+    values, owed = gram[0, i, i:], gram[1, i, i:]
+    rest = action[i:]
+    for j in range(values.size):
+        values[j], owed[j] = compensated(values[j], owed[j], weight * rest[j])
 
 
 @precise_kernel
@@ -47,55 +56,40 @@ def accumulate(
     for i in range(moment.shape[1]):
         weighted = weight * action[i]
         moment[0, i], moment[1, i] = compensated(moment[0, i], moment[1, i], reward * weighted)
-        for j in range(i + 1):
-            gram[0, i, j], gram[1, i, j] = compensated(
-                gram[0, i, j], gram[1, i, j], weighted * action[j]
-            )
+        _accumulate_row(gram, i, weighted, action)
     for i in range(gram_squared.shape[1]):
-        weighted = squared_weight * action[i]
-        for j in range(i + 1):
-            gram_squared[0, i, j], gram_squared[1, i, j] = compensated(
-                gram_squared[0, i, j], gram_squared[1, i, j], weighted * action[j]
-            )
+        _accumulate_row(gram_squared, i, squared_weight * action[i], action)
 
 
 @lean_kernel
 def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> None:
     """Multiply every weight by ``factor``, and so every squared weight by its square."""
     for part in range(2):
-        for i in range(moment.shape[1]):
-            moment[part, i] *= factor
-            for j in range(i + 1):
-                gram[part, i, j] *= factor
+        scale(moment[part], factor)
+        for i in range(gram.shape[1]):
+            scale(gram[part, i], factor)
         for i in range(gram_squared.shape[1]):
-            for j in range(i + 1):
-                gram_squared[part, i, j] *= factor * factor
+            scale(gram_squared[part, i], factor * factor)
 
 
 @lean_kernel
 def column_widths(
-    factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array, count: int
+    factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array
 ) -> None:
-    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for the first ``count`` columns a of ``columns``, which are overwritten.
+    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d or more, K), which are overwritten.
 
     Solving for each action keeps the digits of well-explored directions, which an explicit
     V⁻¹ Ṽ V⁻¹ would lose to the unexplored ones.
     """
-    solve_lower(factor, columns, count)
+    whiten_columns(factor, columns)
     if gram_squared.shape[1] == 0:
-        column_norms_squared(factor.shape[1], columns, out, count)
+        column_norms_squared(factor.shape[1], columns, out)
     else:
-        solve_upper(factor, columns, count)
-        column_quadratic(gram_squared[0], mu, columns, out, count)
-    for k in range(count):
+        unwhiten_columns(factor, columns)
+        column_quadratic(gram_squared[0], mu, columns, out)
+    for k in range(out.size):
         out[k] = np.sqrt(max(out[k], 0.0))
 
 
-@lean_kernel
-def widths(factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array) -> None:
-    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d, K), which are overwritten."""
-    column_widths(factor, gram_squared, mu, columns, out, columns.shape[1])
-
-
-widths_entry = entry_point(widths, "sums")
+widths_entry = entry_point(column_widths, "sums")
 shrink_entry = entry_point(shrink, "sums")

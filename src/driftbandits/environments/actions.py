@@ -293,7 +293,7 @@ def _clip(columns: Array) -> None:
         for i in range(dim):
             for k in range(count):
                 columns[t, i, k] = 2.0 * columns[t, i, k] - 1.0
-        column_norms_squared(dim, columns[t], scales, count)
+        column_norms_squared(dim, columns[t], scales)
         for k in range(count):
             scales[k] = 1.0 / np.sqrt(max(scales[k], 1.0))
         for i in range(dim):

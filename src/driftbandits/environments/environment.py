@@ -10,7 +10,7 @@ import numpy as np
 
 from .._compile import entry_point
 from ..arrays import Array, whole
-from ..linalg import column_norms_squared
+from ..linalg import argmax, column_norms_squared, column_products
 from ..randomness import stream
 from .actions import ActionSequence, ActionSet, Catalogue
 from .noise import Gaussian, Noise, NoiseSequence
@@ -160,25 +160,16 @@ def _sizes(horizon: int, stops: Iterable[int]) -> Iterator[int]:
 
 def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> float:
     """Expected rewards of all actions (n, K), the best of each round (n,), and the longest norm."""
-    norms = np.empty(means.shape[1])
-    longest = 0.0
+    norms, longest = np.empty(means.shape[1]), np.zeros(means.shape[1])
     for t in range(actions.shape[0]):
-        column_norms_squared(actions.shape[1], actions[t], norms, norms.size)
+        column_norms_squared(actions.shape[1], actions[t], norms)
         for k in range(norms.size):
-            longest = max(longest, norms[k])
+            longest[k] = max(longest[k], norms[k])
     for t in range(best.size):
         columns = actions[min(t, actions.shape[0] - 1)]
-        for k in range(means.shape[1]):
-            means[t, k] = 0.0
-        for i in range(parameters.shape[1]):
-            weight = parameters[t, i]
-            for k in range(means.shape[1]):
-                means[t, k] += weight * columns[i, k]
-        top = means[t, 0]
-        for k in range(1, means.shape[1]):
-            top = max(top, means[t, k])
-        best[t] = top
-    return float(np.sqrt(longest))
+        column_products(parameters[t], columns, means[t])
+        best[t] = means[t, argmax(means[t])]
+    return float(np.sqrt(longest[argmax(longest)]))
 
 
 _evaluate_entry = entry_point(_evaluate, "environment")

@@ -19,7 +19,7 @@ def learn(p: family.Parameters, s: family.State, action: Array, reward: float, a
     family.learn(p, s, action, reward, age)
     unit = s.counters[UNIT]
     for i in range(action.size):
-        for j in range(i + 1):
+        for j in range(i, action.size):
             fading = p.gamma * p.gamma * s.gram[0, i, j]
             s.gram_squared[0, i, j] = unit * (fading + unit * action[i] * action[j])
             s.gram_squared[1, i, j] = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._compile import entry_point, lean_kernel
 from ..arrays import Array, float_array, non_negative, positive
-from ..linalg import fill
+from ..linalg import argmax, fill
 from ..memory import CLOCK
 from ..storage import StateFileError
 from .base import Policy
@@ -47,7 +47,7 @@ from .expert_weights import (
     take_unit,
     widest_memory,
 )
-from .kernels import Kernels, argmax
+from .kernels import Kernels
 from .problem import Problem
 from .registry import register
 
@@ -233,7 +233,7 @@ class AdaptiveLinUCB(Policy):
 
     def scores(self, actions: Any) -> Array:
         """What is maximised, for every action of ``actions`` (K, d), shape (K,)."""
-        return self._choose(actions)[1]
+        return self._scores(actions)
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V_x⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
@@ -280,7 +280,7 @@ class AdaptiveLinUCB(Policy):
         if found > len(state.detections):
             grown["detections"] = _longer(state.detections, 2 * found)
         if grown:
-            object.__setattr__(self, "_state", state._replace(**grown))
+            self._adopt(state._replace(**grown))
 
     def _growing(self) -> tuple[str, ...]:
         return (*ROWS, "detections")

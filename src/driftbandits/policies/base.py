@@ -6,10 +6,9 @@ arrays that the kernels change in place.
 
 from __future__ import annotations
 
-import copy
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -19,8 +18,10 @@ from ..arrays import Array, float_array, numbers, positive, whole
 from ..memory import CLOCK
 from ..storage import StateFileError, write_state
 from .kernels import NORM_SLACK, EntryPoints, Kernels, entry_points
+from .packing import FIRST_PARAMETER, fields_of, pack, views
 from .problem import Problem
 
+_FLOAT = np.dtype(np.float64)
 _ON_TIME = np.zeros(1)
 
 # The squares of norms, and sums of them, stay far from overflow.
@@ -46,8 +47,9 @@ class Policy(ABC):
 
     dim: int
     action_bound: float = 1.0
-    _state: Any = field(init=False, repr=False)
     _parameters: tuple[float, ...] = field(init=False, repr=False)
+    _packed: Array = field(init=False, repr=False)
+    _state: Any = field(init=False, repr=False)
     _calls: EntryPoints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -58,10 +60,15 @@ class Policy(ABC):
                 f"action_bound must be at most {LARGEST_BOUND:g}, got {self.action_bound!r}"
             )
         self._validate()
-        # Frozen for its users; these three are not configuration.
-        object.__setattr__(self, "_state", self._initial_state())
+        # Frozen for its users; what begins with an underscore is not configuration.
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
-        object.__setattr__(self, "_calls", entry_points(self.kernels))
+        state = self._initial_state()
+        object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
+        self._adopt(state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are built anew: as they are, the views would lose what they view."""
+        return _rebuilt, (type(self), self.config, self.state())
 
     @classmethod
     @abstractmethod
@@ -79,6 +86,13 @@ class Policy(ABC):
     @abstractmethod
     def _initial_state(self) -> Any:
         """The kernels' state, having seen nothing."""
+
+    def _adopt(self, state: Any) -> None:
+        """Go on from a copy of ``state``."""
+        packed = pack([self.action_bound, self.dim, *self._parameters], state)
+        place = FIRST_PARAMETER + len(self._parameters)
+        object.__setattr__(self, "_packed", packed)
+        object.__setattr__(self, "_state", views(packed, type(state), fields_of(state), place))
 
     def _make_room(self, more: int) -> None:
         """Grow what has to grow before ``more`` further observations."""
@@ -103,7 +117,11 @@ class Policy(ABC):
 
     def select(self, actions: Any) -> int:
         """Index of the action to play, from ``actions`` (K, d)."""
-        return self._choose(actions)[0]
+        rows = actions if _ready(actions, 2) else float_array("actions", actions, ndim=2)
+        chosen = self._calls.select(self._packed, rows)
+        if chosen < 0:
+            self._refuse(rows)
+        return chosen
 
     def update(
         self,
@@ -118,21 +136,26 @@ class Policy(ABC):
         the batch. With ``round``, one or (n,), they belong to earlier rounds (or the open one),
         count exactly as if they had come on time, and the clock stands still.
         """
+        if (  # what nearly every call is, without a detour
+            round is None
+            and isinstance(rewards, float)
+            and _ready(actions, 1)
+            and self._learned(1, self._calls.learn_one, actions, rewards)
+        ):
+            return
         rows, values = self._observations(actions, rewards)
-        ages, closing = (_ON_TIME, 1.0) if round is None else (self._ages(round, len(rows)), 0.0)
-        before = self._state
-        self._make_room(len(rows))
-        done = self._calls.update(
-            self._parameters, self.action_bound, rows, values, ages, closing, *self._state
+        done = (
+            self._learned(len(rows), self._calls.learn_many, rows, values, _ON_TIME, 1.0)
+            if round is None
+            else self._learn_late(rows, values, self._ages(round, len(rows)))
         )
         if not done:
-            object.__setattr__(self, "_state", before)
             self._refuse(rows, values)
 
     def advance(self, *, rounds: float = 1) -> None:
         """Close rounds without their rewards; a fraction moves the clock by that much."""
         positive("rounds", rounds)
-        self._calls.advance(self._parameters, float(rounds), *self._state)
+        self._calls.advance(self._packed, float(rounds))
 
     def play(
         self,
@@ -160,17 +183,7 @@ class Policy(ABC):
         if noise.shape[1:] not in ((1,), (count,)) or missing.shape not in ((0,), (rounds,)):
             raise ValueError(f"noise and missing must fit, got {noise.shape}, {missing.shape}")
         self._make_room(self._held(len(best)))
-        self._calls.play(
-            self._parameters,
-            actions,
-            means,
-            best,
-            noise,
-            parameters,
-            regret,
-            missing,
-            *self._state,
-        )
+        self._calls.play(self._packed, actions, means, best, noise, parameters, regret, missing)
 
     def fresh(self, replication: int = 0) -> Self:
         """A policy of the same configuration that has seen nothing, for a replication."""
@@ -181,7 +194,7 @@ class Policy(ABC):
     def copy(self) -> Self:
         """An independent policy with the same configuration and state."""
         twin = type(self)(**self.config)
-        object.__setattr__(twin, "_state", copy.deepcopy(self._state))
+        twin._adopt(self._state)
         return twin
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -208,7 +221,7 @@ class Policy(ABC):
                     f"array counters has {value} at {position}, "
                     f"not an integer from {least} to {most}"
                 )
-        object.__setattr__(self, "_state", state)
+        self._adopt(state)
 
     def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
         grown = (
@@ -231,23 +244,27 @@ class Policy(ABC):
         """Ranges of the counters that compiled code takes for positions, and does not check."""
         return {}
 
-    def _choose(self, actions: Any) -> tuple[int, Array]:
-        if type(actions) is not np.ndarray or actions.dtype != np.float64 or actions.ndim != 2:
-            actions = float_array("actions", actions, ndim=2)
-        count, dim = actions.shape
-        if dim != self.dim or count == 0:
-            raise ValueError(
-                f"actions must have shape (K, {self.dim}) with K of at least 1, got {actions.shape}"
-            )
-        if not actions.flags.c_contiguous:
-            actions = np.ascontiguousarray(actions)
-        scores = np.empty(count)
-        chosen = self._calls.select(
-            self._parameters, self.action_bound, actions, scores, *self._state
-        )
-        if chosen < 0:
-            self._refuse(actions)
-        return chosen, scores
+    def _scores(self, actions: Any) -> Array:
+        """What the kernels write down for every action of ``actions`` (K, d), shape (K,)."""
+        rows = actions if _ready(actions, 2) else float_array("actions", actions, ndim=2)
+        scores = np.empty(len(rows))
+        if self._calls.score(self._packed, rows, scores) < 0:
+            self._refuse(rows)
+        return scores
+
+    def _learned(self, count: int, learn: Callable[..., bool], *observed: Any) -> bool:
+        """Whether ``count`` observations were learned; where they are refused nothing changes."""
+        before = self._packed, self._state
+        self._make_room(count)
+        if learn(self._packed, *observed):
+            return True
+        object.__setattr__(self, "_packed", before[0])
+        object.__setattr__(self, "_state", before[1])
+        return False
+
+    def _learn_late(self, rows: Array, rewards: Array, ages: Array) -> bool:
+        """Whether rewards of earlier rounds were learned."""
+        return self._learned(len(rows), self._calls.learn_many, rows, rewards, ages, 0.0)
 
     def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
         """Actions as (n, d) and rewards as (n,), their values still to be checked."""
@@ -279,6 +296,10 @@ class Policy(ABC):
     def _refuse(self, rows: Array, rewards: Array = _ON_TIME) -> None:
         """Raise what is wrong with actions, and rewards if given, that compiled code refused."""
         float_array("actions", rows, ndim=2)
+        if rows.shape[1] != self.dim or len(rows) == 0:
+            raise ValueError(
+                f"actions must have shape (K, {self.dim}) with K of at least 1, got {rows.shape}"
+            )
         # The last digit of a norm is not the same in both; what compiled code refused is refused.
         self._check_norms(rows, slack=0.5 * NORM_SLACK)
         float_array("rewards", rewards, ndim=1)
@@ -292,3 +313,19 @@ class Policy(ABC):
                 f"actions must have norms of at most action_bound = {self.action_bound}, "
                 f"got {norms[longest]:.9g} in row {longest}"
             )
+
+
+def _ready(array: Any, ndim: int) -> bool:
+    """Whether compiled code can take an array as it is."""
+    return (
+        type(array) is np.ndarray
+        and array.dtype is _FLOAT
+        and array.ndim == ndim
+        and array.flags.c_contiguous
+    )
+
+
+def _rebuilt(kind: type[Policy], config: dict[str, Any], state: dict[str, Array]) -> Policy:
+    policy = kind(**config)
+    policy.restore(state)
+    return policy

@@ -16,12 +16,12 @@ from .kernels import Kernels
 from .linear import Fit, LinearPolicy
 from .problem import Problem
 from .registry import register
-from .weighted import WeightedEstimate, initial_state
+from .weighted import Windowed, initial_state
 
 
 @register("BOB", "EXP3 over windows; for drift at an unknown pace and a known horizon")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BOB(WeightedEstimate, LinearPolicy):
+class BOB(Windowed, LinearPolicy):
     """Bandit over bandit (Cheung, Simchi-Levi and Zhu, AISTATS 2019): needs no budget B.
 
         blocks of H = ⌊d^{2/3} √T⌋ rounds      windows ⌊H^{j/Δ}⌋, j = 0, …, Δ = ⌈log H⌉
@@ -140,7 +140,11 @@ class BOB(WeightedEstimate, LinearPolicy):
         return min(rounds, self.block)
 
     def _growing(self) -> tuple[str, ...]:
-        return ("history",) if self.over == "windows" else ()
+        return super()._growing() if self.over == "windows" else ()
+
+    def _make_room(self, more: int) -> None:
+        if self.over == "windows":
+            super()._make_room(more)
 
     def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
         return {**super()._counter_ranges(state), MEMBER: (0, len(state.grid) - 1)}

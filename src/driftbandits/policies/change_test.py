@@ -25,11 +25,21 @@ import numpy.typing as npt
 from .._compile import entry_point, kernel, lean_kernel
 from ..arrays import Array
 from ..confidence import per_round_radius
-from ..linalg import cholesky, copy, copy_matrix, fill, fill_matrix, log_determinant, solve, whiten
+from ..linalg import (
+    argmax,
+    cholesky,
+    copy,
+    copy_matrix,
+    fill,
+    fill_matrix,
+    log_determinant,
+    solve,
+    whiten,
+)
 from ..memory import CLOCK
 from ..randomness import uniform
 from ..sums import accumulate
-from .kernels import Kernels, argmax
+from .kernels import Kernels
 from .weighted import optimistic
 
 STRIDE = 4
@@ -118,7 +128,7 @@ def evidence(p: Parameters, s: State, m: int, pooled: float) -> float:
     dim = s.theta.size
     for i in range(dim):
         s.rest_moment[i] = s.moment[0, i] - s.moments[m, i]
-        for j in range(i + 1):
+        for j in range(i, dim):
             s.rest[i, j] = s.gram[0, i, j] - s.grams[m, i, j]
     cholesky(s.rest, p.ridge, s.rest)
     gained = s.facts[m, EXPLAINED] - pooled - p.ridge * p.theta_bound * p.theta_bound

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._compile import kernel
 from ..arrays import Array, whole
-from ..linalg import cholesky, column_products, fill, solve
+from ..linalg import argmax, cholesky, column_products, fill, solve, subtract
 from ..memory import MU
 from ..randomness import stream
 from ..sums import widths_entry
 from . import weighted as family
-from .kernels import Kernels, argmax
+from .kernels import Kernels
 from .registry import register
 from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
 
@@ -23,7 +23,7 @@ _CHUNK = 1024  # draws at a time, so that large action sets need little memory
 
 @kernel
 def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
-    """The largest aᵀθ̃ for θ̃ = θ̂ + V⁻¹ C Z, where C Cᵀ = Ṽ."""
+    """The largest aᵀθ̃ for θ̃ = θ̂ + V⁻¹ Cᵀ Z, where Cᵀ C = Ṽ."""
     family.prepare(p, s)
     dim = s.theta.size
     drawn = s.work[dim]
@@ -32,12 +32,11 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
     fill(drawn, 0.0)
     for j in range(dim):
         z = scale * normal(s.random)
-        for i in range(j, dim):
-            drawn[i] += s.work[i, j] * z
+        subtract(drawn[j:], -z, s.work[j, j:])
     solve(s.factor, drawn, drawn)
     for i in range(dim):
         drawn[i] += s.theta[i]
-    column_products(drawn, columns, scores, scores.size)
+    column_products(drawn, columns, scores)
     return argmax(scores)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from .._compile import kernel
 from ..arrays import Array
+from ..linalg import argmax
 from ..memory import MU
 from ..sums import widths_entry
 from . import weighted as family
-from .kernels import Kernels, argmax
+from .kernels import Kernels
 from .registry import register
 from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
 

@@ -155,4 +155,4 @@ class DetectRestartLinUCB(EstimatingPolicy):
         if count + more > len(self._state.detections):
             grown = np.zeros(2 * (count + more))
             grown[:count] = self._state.detections[:count]
-            object.__setattr__(self, "_state", self._state._replace(detections=grown))
+            self._adopt(self._state._replace(detections=grown))

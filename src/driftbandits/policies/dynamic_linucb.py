@@ -11,10 +11,10 @@ import numpy as np
 from .._compile import entry_point, lean_kernel
 from ..arrays import Array, open_unit, whole
 from ..confidence import per_round_radius
-from ..linalg import cholesky, copy, copy_matrix, fill, fill_matrix, solve, whiten
+from ..linalg import argmax, cholesky, copy, copy_matrix, fill, fill_matrix, solve, whiten
 from ..memory import CLOCK
 from ..sums import accumulate
-from .kernels import Kernels, argmax
+from .kernels import Kernels
 from .linear import Fit, LinearPolicy
 from .problem import Problem
 from .registry import register
@@ -329,4 +329,4 @@ class DynamicLinUCB(LinearPolicy):
         if count + more > len(self._state.detections):
             grown = np.zeros(2 * (count + more))
             grown[:count] = self._state.detections[:count]
-            object.__setattr__(self, "_state", self._state._replace(detections=grown))
+            self._adopt(self._state._replace(detections=grown))

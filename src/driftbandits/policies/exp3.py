@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from .._compile import entry_point, kernel, lean_kernel
 from ..arrays import Array
-from ..linalg import copy
+from ..linalg import argmax, copy
 from ..memory import CLOCK, COUNTERS, LAST_RESTART, STALE, start_afresh
 from ..randomness import uniform
 from . import weighted as family
-from .kernels import Kernels, argmax
+from .kernels import Kernels
 
 # Positions in ``counters``, after those of the weighted family.
 PENDING = COUNTERS  # 1 from the start of a block until its first round closes: no member is fixed

@@ -24,7 +24,7 @@ import numpy as np
 
 from .._compile import lean_kernel
 from ..arrays import Array
-from ..linalg import cholesky, copy, copy_matrix, solve
+from ..linalg import cholesky, copy, copy_matrix, fill, inner, solve, subtract
 from ..memory import CLOCK, LARGEST_UNIT
 from ..sums import accumulate, shrink
 
@@ -101,28 +101,18 @@ def invert(s: State, j: int) -> None:
 
 @lean_kernel
 def _invert_factor(factor: Array, inverse: Array) -> None:
-    """(L Lᵀ)⁻¹ = L⁻ᵀL⁻¹, written to ``inverse``; ``factor`` is overwritten with L⁻¹."""
+    """(RᵀR)⁻¹ = R⁻¹R⁻ᵀ, written to ``inverse``; ``factor`` is overwritten with R⁻¹."""
     dim = factor.shape[0]
+    for i in range(dim - 1, -1, -1):
+        row, inverse_pivot = inverse[i], 1.0 / factor[i, i]
+        fill(row[i + 1 :], 0.0)
+        for j in range(i + 1, dim):
+            subtract(row[j:], factor[i, j] * inverse_pivot, factor[j, j:])
+        copy(row[i + 1 :], factor[i, i + 1 :])
+        factor[i, i] = inverse_pivot
     for i in range(dim):
-        scale = 1.0 / factor[i, i]
-        for k in range(i):
-            inverse[i, k] = 0.0
-        for j in range(i):
-            weight = factor[i, j] * scale
-            for k in range(j + 1):
-                inverse[i, k] -= weight * factor[j, k]
-        for k in range(i):
-            factor[i, k] = inverse[i, k]
-        factor[i, i] = scale
-    for i in range(dim):
-        for k in range(i + 1):
-            inverse[i, k] = 0.0
         for j in range(i, dim):
-            weight = factor[j, i]
-            for k in range(i + 1):
-                inverse[i, k] += weight * factor[j, k]
-        for k in range(i):
-            inverse[k, i] = inverse[i, k]
+            inverse[i, j] = inverse[j, i] = inner(factor[i, j:], factor[j, j:])
 
 
 @lean_kernel

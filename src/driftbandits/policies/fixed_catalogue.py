@@ -1,11 +1,13 @@
 """Choosing from a large catalogue that does not change, without scoring all of it.
 
-Between two decisions θ̂ and M = V⁻¹ Ṽ V⁻¹ move a little. From the scores of a snapshot (θ₀, M₀),
+θ̂ and M = V⁻¹ Ṽ V⁻¹ move a little from decision to decision. With what an item's mean and squared
+width were at some earlier decision e,
 
-    aᵀθ̂ ≤ aᵀθ₀ + ‖a‖ ‖θ̂ − θ₀‖        aᵀMa ≤ aᵀM₀a + ‖a‖² max(λ_max(M − M₀), 0)
+    aᵀθ̂ ≤ aᵀθ_e + ‖a‖ ‖θ̂ − θ_e‖        aᵀMa ≤ aᵀM_e a + ‖a‖² max(λ_max(M − M_e), 0)
 
-bound every upper confidence bound from above in O(1). Only items whose bound reaches the best exact
-score can win; these are scored exactly. When too many are left, a new snapshot is taken.
+bound its upper confidence bound now, in O(1). Only an item whose bound reaches the best score found
+so far is looked at again, and e is then now, for that item alone: those that nearly win are looked
+at often, the rest hardly ever.
 """
 
 from __future__ import annotations
@@ -14,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import entry_point
+from .._compile import entry_point, lean_kernel
 from ..arrays import Array, float_array
+from ..linalg import fill, inner, subtract
 from .linear import LinearPolicy
 
-# Share of the catalogue that may be scored exactly before a new snapshot is cheaper.
-_SHORTLIST = 0.02
+# Decisions that items can refer to. After so many an item is looked at in any case.
+_DECISIONS = 64
 
 # Bounds are computed in another order than scores; this much more than rounding is let pass.
-_SLACK = 1e-9
+SLACK = 1e-9
 
 
 class FixedCatalogue:
@@ -49,39 +52,59 @@ class FixedCatalogue:
         self.policy = policy
         self.items = float_array("items", items, ndim=2)
         policy.scores(self.items)  # refuses what the policy would refuse
+        count, dim = self.items.shape
         self._norms = np.linalg.norm(self.items, axis=1)
-        self._take_snapshot()
+        self._means, self._squares = np.empty(count), np.empty(count)
+        # Nothing is known of any item: it refers to a decision that has come round again.
+        self._seen = np.zeros(count, dtype=np.int64)
+        self._thetas, self._shapes = np.zeros((_DECISIONS, dim)), np.zeros((_DECISIONS, dim, dim))
+        self._decision = 0
+        self._last = 0
 
     def select(self) -> int:
         """Index of the item to play: the first of those with the largest score."""
-        shortlist = self._shortlist()
-        if len(shortlist) > _SHORTLIST * len(self.items):
-            self._take_snapshot()
-            shortlist = self._shortlist()
-        return int(shortlist[np.argmax(self.policy.scores(self.items[shortlist]))])
-
-    def _take_snapshot(self) -> None:
-        self._theta, self._shape = self.policy.theta, self._current_shape()
-        self._means = self.items @ self._theta
-        self._squares = np.einsum("nd,nd->n", self.items @ self._shape, self.items)
-
-    def _shortlist(self) -> Any:
-        """Items that can still have the largest score, in order."""
-        moved = float(np.linalg.norm(self.policy.theta - self._theta))
-        grown = max(float(np.linalg.eigvalsh(self._current_shape() - self._shape)[-1]), 0.0)
-        slack = _SLACK * max(float(np.abs(self._shape).max()), 1e-300)
-        bounds = np.empty(len(self.items))
-        best = _bound_entry(
+        now = self._decision % _DECISIONS
+        self._decision += 1
+        theta, shape = self.policy.theta, self._current_shape()
+        self._thetas[now], self._shapes[now] = theta, shape
+        radius = self.policy.radius
+        reached = _search_entry(
+            self.items,
+            self._norms,
             self._means,
             self._squares,
-            self._norms,
-            moved,
-            grown + slack,
-            self.policy.radius,
-            bounds,
+            self._seen,
+            np.linalg.norm(self._thetas - theta, axis=1),
+            self._growth(shape),
+            theta,
+            shape,
+            radius,
+            now,
+            self._last,
         )
-        reached = float(self.policy.scores(self.items[best : best + 1])[0])
-        return np.flatnonzero(bounds >= reached - _SLACK * (1.0 + abs(reached)))
+        self._last = self._first_best(reached, radius, now)
+        return self._last
+
+    def _first_best(self, reached: float, radius: float, now: int) -> int:
+        """The first item of the largest score, by the policy's own arithmetic."""
+        least = reached - SLACK * (1.0 + abs(reached))
+        looked_at = np.flatnonzero(self._seen == now)
+        widths = np.sqrt(np.maximum(self._squares[looked_at], 0.0))
+        nearly = looked_at[self._means[looked_at] + radius * widths >= least]
+        return int(nearly[np.argmax(self.policy.scores(self.items[nearly]))])
+
+    def _growth(self, shape: Array) -> Array:
+        """A bound on max(λ_max(M − M_e), 0) for every decision e, (_DECISIONS,).
+
+        λ_max(D) ≤ c + ‖D − cI‖ with c = tr(D)/d: tight for growth that is alike in all directions,
+        which is what forgetting is.
+        """
+        dim = len(shape)
+        grown = shape - self._shapes
+        common = np.trace(grown, axis1=1, axis2=2) / dim
+        squares = np.einsum("eij,eij->e", grown, grown) - dim * common**2
+        slack = SLACK * max(float(np.abs(shape).max()), 1e-300)
+        return np.asarray(np.maximum(common + np.sqrt(np.maximum(squares, 0.0)), 0.0) + slack)
 
     def _current_shape(self) -> Array:
         """M, shape (d, d), from the widths of e_i and e_i + e_j."""
@@ -97,24 +120,47 @@ class FixedCatalogue:
         return shape
 
 
-def _bound(
+@lean_kernel
+def _square(item: Array, shape: Array, image: Array) -> float:
+    """aᵀMa; ``image`` (d,) is overwritten."""
+    fill(image, 0.0)
+    for i in range(item.size):
+        subtract(image, -item[i], shape[i])
+    return inner(item, image)
+
+
+def _search(
+    items: Array,
+    norms: Array,
     means: Array,
     squares: Array,
-    norms: Array,
-    moved: float,
-    grown: float,
+    seen: Any,
+    moved: Array,
+    grown: Array,
+    theta: Array,
+    shape: Array,
     radius: float,
-    bounds: Array,
-) -> int:
-    """Fill ``bounds`` (N,) with what each score can be at most; the index of the largest."""
-    best = 0
-    for n in range(bounds.size):
-        square = max(squares[n] + norms[n] * norms[n] * grown, 0.0)
-        bounds[n] = means[n] + norms[n] * moved + radius * np.sqrt(square)
-    for n in range(1, bounds.size):
-        if bounds[n] > bounds[best]:
-            best = n
-    return best
+    now: int,
+    last: int,
+) -> float:
+    """Look at every item that may have the largest score; that score.
+
+    ``last`` is where to begin: the better the first score, the fewer are looked at. What still
+    refers to the decision whose place ``now`` takes is looked at too.
+    """
+    image = np.empty(theta.size)
+    square = _square(items[last], shape, image)
+    reached = inner(items[last], theta) + radius * np.sqrt(max(square, 0.0))
+    for n in range(norms.size):
+        norm, e = norms[n], seen[n]
+        if e != now:
+            ahead = reached - SLACK * (1.0 + abs(reached)) - means[n] - norm * moved[e]
+            square = squares[n] + norm * norm * grown[e]
+            if ahead > 0.0 and radius * radius * square < ahead * ahead:
+                continue
+        means[n], squares[n], seen[n] = inner(items[n], theta), _square(items[n], shape, image), now
+        reached = max(reached, means[n] + radius * np.sqrt(max(squares[n], 0.0)))
+    return float(reached)
 
 
-_bound_entry = entry_point(_bound, "catalogue")
+_search_entry = entry_point(_search, "catalogue")

@@ -4,7 +4,7 @@ A policy brings named tuples for its parameters (floats) and its state (arrays),
 
     choose(parameters, state, columns, scratch, scores) -> index
         fill ``scores`` (K,) for the action set ``columns`` (d, K) and return the chosen column;
-        ``scratch`` (d + 2, K) may be overwritten
+        ``scratch`` (d + 2, panel) may be overwritten; see `panel`
     learn(parameters, state, action, reward, age)
         take in one observation, made ``age`` rounds ago
     advance(parameters, state, rounds)
@@ -25,9 +25,15 @@ import numpy as np
 
 from .._compile import entry_point, lean_kernel
 from ..arrays import Array
+from ..linalg import inner
+from .packing import ACTION_BOUND, DIM, Field, unpacker
 
 # Rounding of a norm at its bound passes, in single precision too; more does not.
 NORM_SLACK = 1e-6
+
+# Numbers of a panel of columns that the caches hold well (measured: 80,000 bytes are as fast as
+# 8,000, twice as many are slower).
+PANEL = 12_288
 
 
 def _unbound(*arguments: Any) -> Any:
@@ -35,7 +41,7 @@ def _unbound(*arguments: Any) -> Any:
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
-Parameters = State = choose = learn = advance = misses = _unbound
+unpack = choose = learn = advance = misses = _unbound
 
 
 @lean_kernel
@@ -57,81 +63,96 @@ class Kernels(NamedTuple):
 
 
 class EntryPoints(NamedTuple):
-    """What Python calls. Parameters and state come flat: named tuples are slow to hand over."""
+    """What Python calls; each takes the packed policy first (`driftbandits.policies.packing`)."""
 
     select: Callable[..., int]
-    update: Callable[..., bool]
+    score: Callable[..., int]
+    learn_one: Callable[..., bool]
+    learn_many: Callable[..., bool]
     advance: Callable[..., None]
     play: Callable[..., None]
 
 
 @lean_kernel
-def admissible(actions: Array, action_bound: float) -> bool:
-    """Whether every row of ``actions`` is finite and of norm at most ``action_bound``."""
-    limit = (action_bound * (1.0 + NORM_SLACK)) ** 2
+def admissible(packed: Array, actions: Array) -> bool:
+    """Whether there are rows (K, d), all finite and of a norm within the policy's bound."""
+    limit = (packed[ACTION_BOUND] * (1.0 + NORM_SLACK)) ** 2
     for k in range(actions.shape[0]):
-        total = 0.0
-        for i in range(actions.shape[1]):
-            total += actions[k, i] * actions[k, i]
-        if not total <= limit:
+        if not inner(actions[k], actions[k]) <= limit:
             return False
-    return True
+    return bool(actions.shape[0] > 0 and actions.shape[1] == packed[DIM])
 
 
 @lean_kernel
-def argmax(values: Array) -> int:
-    """Index of the largest value, the first of equals."""
-    best = 0
-    for k in range(1, values.size):
-        if values[k] > values[best]:
-            best = k
-    return best
+def panel(dim: int, count: int) -> int:
+    """Columns to take at a time out of ``count``: all of them, or equal parts."""
+    parts = 1 + (count - 1) // max(PANEL // dim, 16)
+    return 1 + (count - 1) // parts
 
 
-def _select(
-    parameters: Any, action_bound: float, actions: Array, scores: Array, *state: Any
-) -> int:
+@lean_kernel
+def transpose(actions: Array, columns: Array) -> None:
+    """columns ← actionsᵀ."""
+    for i in range(actions.shape[1]):
+        row = columns[i]
+        for k in range(row.size):
+            row[k] = actions[k, i]
+
+
+def _select(packed: Array, actions: Array) -> int:
     """Index of the action chosen from ``actions`` (K, d), or −1 where they are not admissible."""
-    if not admissible(actions, action_bound):
+    if not admissible(packed, actions):
         return -1
     count, dim = actions.shape
-    columns = np.empty((dim, count))
-    for k in range(count):
-        for i in range(dim):
-            columns[i, k] = actions[k, i]
-    scratch = np.empty((dim + 2, count))
-    return int(choose(Parameters(*parameters), State(*state), columns, scratch, scores))
+    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, room[:dim])
+    parameters, state = unpack(packed)
+    return int(choose(parameters, state, room[:dim], scratch, room[dim]))
 
 
-def _update(
-    parameters: Any,
-    action_bound: float,
-    actions: Array,
-    rewards: Array,
-    ages: Array,
-    rounds: float,
-    *state: Any,
-) -> bool:
+def _score(packed: Array, actions: Array, scores: Array) -> int:
+    """The same, with the ``scores`` (K,)."""
+    if not admissible(packed, actions):
+        return -1
+    count, dim = actions.shape
+    columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, columns)
+    parameters, state = unpack(packed)
+    return int(choose(parameters, state, columns, scratch, scores))
+
+
+def _learn_one(packed: Array, action: Array, reward: float) -> bool:
+    """Close a round, then learn its reward. Nothing happens where action (d,) or reward is bad."""
+    if not (admissible(packed, action.reshape((1, action.size))) and np.isfinite(reward)):
+        return False
+    parameters, state = unpack(packed)
+    advance(parameters, state, 1.0)
+    learn(parameters, state, action, reward, 0.0)
+    return True
+
+
+def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, rounds: float) -> bool:
     """Close ``rounds`` rounds, then learn from every row. Nothing happens where one is bad."""
-    if not admissible(actions, action_bound):
+    if not admissible(packed, actions):
         return False
     for n in range(rewards.size):
         if not np.isfinite(rewards[n]):
             return False
-    named_parameters, named_state = Parameters(*parameters), State(*state)
+    parameters, state = unpack(packed)
     if rounds > 0.0:
-        advance(named_parameters, named_state, rounds)
+        advance(parameters, state, rounds)
     for n in range(rewards.size):
-        learn(named_parameters, named_state, actions[n], rewards[n], ages[min(n, ages.size - 1)])
+        learn(parameters, state, actions[n], rewards[n], ages[min(n, ages.size - 1)])
     return True
 
 
-def _advance(parameters: Any, rounds: float, *state: Any) -> None:
-    advance(Parameters(*parameters), State(*state), rounds)
+def _advance(packed: Array, rounds: float) -> None:
+    parameters, state = unpack(packed)
+    advance(parameters, state, rounds)
 
 
 def _play(
-    parameters: Any,
+    packed: Array,
     actions: Array,
     means: Array,
     best: Array,
@@ -139,7 +160,6 @@ def _play(
     thetas: Array,
     regret: Array,
     missing: Array,
-    *state: Any,
 ) -> None:
     """Play a block of rounds against an environment that was drawn beforehand.
 
@@ -148,30 +168,28 @@ def _play(
     ``missing`` (n,), unless it is empty, gets a 1 where the confidence set that a round starts
     from does not hold its parameter.
     """
-    named_parameters, named_state = Parameters(*parameters), State(*state)
+    parameters, state = unpack(packed)
     dim, count = actions.shape[1:]
-    scratch, scores, action = np.empty((dim + 2, count)), np.empty(count), np.empty(dim)
+    scratch = np.empty((dim + 2, panel(dim, count)))
+    scores, action = np.empty(count), np.empty(dim)
     for t in range(means.shape[0]):
         if missing.size > 0:
-            missing[t] = 1.0 if misses(named_parameters, named_state, thetas[t]) else 0.0
+            missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0
         columns = actions[min(t, actions.shape[0] - 1)]
-        k = choose(named_parameters, named_state, columns, scratch, scores)
+        k = choose(parameters, state, columns, scratch, scores)
         regret[t] = best[t] - means[t, k]
         for i in range(dim):
             action[i] = columns[i, k]
         reward = means[t, k] + noise[t, min(k, noise.shape[1] - 1)]
-        advance(named_parameters, named_state, 1.0)
-        learn(named_parameters, named_state, action, reward, 0.0)
+        advance(parameters, state, 1.0)
+        learn(parameters, state, action, reward, 0.0)
 
 
 @cache
-def entry_points(kernels: Kernels) -> EntryPoints:
-    """The entry points of a policy's kernels, compiled on their first call."""
+def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
+    """The entry points of a policy's kernels, for a state of ``fields``; compiled on first call."""
     names = kernels._asdict()
-    label = names.pop("name")
-    return EntryPoints(
-        select=entry_point(_select, label, **names),
-        update=entry_point(_update, label, **names),
-        advance=entry_point(_advance, label, **names),
-        play=entry_point(_play, label, **names),
-    )
+    label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype[0]}" for field in fields)])
+    names["unpack"] = unpacker(names.pop("Parameters"), names.pop("State"), fields)
+    templates = EntryPoints(_select, _score, _learn_one, _learn_many, _advance, _play)
+    return EntryPoints(*(entry_point(template, label, **names) for template in templates))

@@ -16,7 +16,7 @@ from .base import Policy
 class Fit(NamedTuple):
     """The estimate in force, as views of the state."""
 
-    factor: Array  # (d, d), lower Cholesky factor of V
+    factor: Array  # (d, d), R of V = RᵀR
     gram_squared: Array  # (2, d, d), Ṽ without its ridge; (2, 0, 0) where Ṽ = V
     mu: float  # that ridge
     theta: Array  # (d,), θ̂
@@ -77,4 +77,4 @@ class LinearPolicy(EstimatingPolicy):
 
     def scores(self, actions: Any) -> Array:
         """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
-        return self._choose(actions)[1]
+        return self._scores(actions)

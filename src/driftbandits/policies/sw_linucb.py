@@ -9,12 +9,20 @@ from .. import tuning as rules
 from ..arrays import one_of, whole
 from .problem import Problem
 from .registry import register
-from .weighted import PUBLISHED_WINDOW, UNION, Parameters, State, WeightedPolicy, initial_state
+from .weighted import (
+    PUBLISHED_WINDOW,
+    UNION,
+    Parameters,
+    State,
+    WeightedPolicy,
+    Windowed,
+    initial_state,
+)
 
 
 @register("SW-LinUCB", "a sliding window; for payoffs that change at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SWLinUCB(WeightedPolicy):
+class SWLinUCB(Windowed, WeightedPolicy):
     """Sliding-window LinUCB (Cheung, Simchi-Levi and Zhu, AISTATS 2019).
 
         V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over the last l rounds,      Ṽ = V
@@ -88,6 +96,3 @@ class SWLinUCB(WeightedPolicy):
 
     def _held(self, rounds: int) -> int:
         return min(rounds, int(self.window))
-
-    def _growing(self) -> tuple[str, ...]:
-        return ("history",)

@@ -8,7 +8,6 @@ in parameters, not in code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,10 +18,11 @@ from ..arrays import Array
 from ..confidence import anytime_delta, mixture_radius, per_round_radius, published_window_radius
 from ..estimator import RadiusKind
 from ..linalg import (
+    argmax,
     cholesky,
     column_products,
     copy,
-    copy_columns,
+    fill,
     log_determinant,
     solve,
     symmetric,
@@ -46,7 +46,7 @@ from ..memory import (
     remember,
 )
 from ..sums import column_widths
-from .kernels import Kernels, argmax
+from .kernels import Kernels
 from .linear import EstimatingPolicy, Fit, LinearPolicy
 
 # Codes for ``Parameters.radius``.
@@ -56,9 +56,6 @@ RADIUS_CODES: dict[RadiusKind, int] = {
     "anytime": ANYTIME,
     "determinant": DETERMINANT,
 }
-
-# Numbers that the first-level cache holds beside the rows of the matrices.
-CACHED = 3072
 
 # Dimension from which rank-one changes of the factor are faster than making it afresh
 # (benchmarks, "scaling").
@@ -92,7 +89,7 @@ class State(NamedTuple):
     counters: Array  # see driftbandits.memory
     history: Array  # (capacity, d + 2), the window's rows [action, reward, round]
     restarts: Array  # rounds at which all is forgotten
-    factor: Array  # (d, d), lower Cholesky factor of V
+    factor: Array  # (d, d), R of V = RᵀR
     theta: Array  # (d,), θ̂
     work: Array  # (d + 1, d), room for a factor of Ṽ where there is one, and for a vector
 
@@ -181,19 +178,54 @@ def optimistic(
 ) -> None:
     """Upper confidence bound of every column of ``columns`` (d, K), written to ``scores`` (K,).
 
-    ``scratch`` is (d + 2, K). Columns are taken in blocks that stay in the fastest cache.
+    Columns are taken in panels of the width of ``scratch`` (d + 2, panel).
     """
     dim, count = columns.shape
-    block = max(CACHED // dim, 8)
+    if dim == 2:
+        _optimistic_in_the_plane(factor, gram_squared, mu, theta, radius, columns, scores)
+        return
+    width = scratch.shape[1]
     means, bounds = scratch[dim], scratch[dim + 1]
-    for first in range(0, count, block):
-        size = min(block, count - first)
-        copy_columns(columns, scratch, first, size)
-        column_products(theta, scratch, means, size)
-        column_widths(factor, gram_squared, mu, scratch, bounds, size)
-        for k in range(size):
-            means[k] += radius * bounds[k]
-        copy(means[:size], scores[first : first + size])
+    for first in range(0, count, width):
+        last = min(first + width, count)
+        for i in range(dim):
+            copy(columns[i, first:last], scratch[i])
+            fill(scratch[i, last - first :], 0.0)
+        column_products(theta, scratch, means)
+        column_widths(factor, gram_squared, mu, scratch, bounds)
+        panel_scores = scores[first:last]
+        for k in range(panel_scores.size):
+            panel_scores[k] = means[k] + radius * bounds[k]
+
+
+@lean_kernel
+def _optimistic_in_the_plane(
+    factor: Array,
+    gram_squared: Array,
+    mu: float,
+    theta: Array,
+    radius: float,
+    columns: Array,
+    scores: Array,
+) -> None:
+    """`optimistic` for d = 2, in one pass: there, loops over rows cost more than what they do."""
+    across, s0, s1 = factor[0, 1], 1.0 / factor[0, 0], 1.0 / factor[1, 1]
+    t0, t1 = theta[0], theta[1]
+    first, second = columns[0], columns[1]
+    if gram_squared.shape[1] == 0:
+        for k in range(scores.size):
+            x0 = first[k] * s0
+            x1 = (second[k] - across * x0) * s1
+            width = np.sqrt(x0 * x0 + x1 * x1)
+            scores[k] = t0 * first[k] + t1 * second[k] + radius * width
+        return
+    w00, w01, w11 = gram_squared[0, 0, 0] + mu, gram_squared[0, 0, 1], gram_squared[0, 1, 1] + mu
+    for k in range(scores.size):
+        x0 = first[k] * s0
+        x1 = (second[k] - across * x0) * s1 * s1
+        x0 = (x0 - across * x1) * s0
+        square = (w00 * x0 + 2.0 * w01 * x1) * x0 + w11 * x1 * x1
+        scores[k] = t0 * first[k] + t1 * second[k] + radius * np.sqrt(max(square, 0.0))
 
 
 @lean_kernel
@@ -229,7 +261,7 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
     for i in range(dim):
         image[i] = s.counters[RIDGE] * (s.theta[i] - theta[i])
         for j in range(dim):
-            image[i] += s.gram[0, max(i, j), min(i, j)] * (s.theta[j] - theta[j])
+            image[i] += s.gram[0, min(i, j), max(i, j)] * (s.theta[j] - theta[j])
     if s.gram_squared.shape[1] == 0:
         return bool(whiten(s.factor, image) > s.counters[RADIUS] ** 2 * s.counters[UNIT])
     cholesky(s.gram_squared[0], s.counters[MU], s.work)
@@ -258,19 +290,13 @@ prepare_entry = entry_point(_prepare, "weighted")
 class WeightedEstimate(EstimatingPolicy):
     """A policy that keeps the family's state, however it chooses."""
 
-    def update(
-        self,
-        actions: Any,
-        rewards: Any,
-        *,
-        round: int | float | Sequence[float] | Array | None = None,
-    ) -> None:
-        """Learn from an action (d,) and its reward, or a batch; see `Policy.update`."""
+    def _learn_late(self, rows: Array, rewards: Array, ages: Array) -> bool:
         known = self._state.counters[WEIGHT_SQUARES]
-        super().update(actions, rewards, round=round)
-        if round is not None and self._state.counters[WEIGHT_SQUARES] != known:
+        done = super()._learn_late(rows, rewards, ages)
+        if self._state.counters[WEIGHT_SQUARES] != known:
             # A change that no closing round comes with: one more for an anytime bound to cover.
             self._state.counters[STEPS] += 1.0
+        return done
 
     @property
     def design(self) -> Array:
@@ -331,14 +357,6 @@ class WeightedEstimate(EstimatingPolicy):
         mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
         return Fit(state.factor, state.gram_squared, mu, state.theta, radius)
 
-    def _make_room(self, more: int) -> None:
-        if "history" in self._growing():
-            state = self._state
-            counters, history = make_room(state.counters, state.history, more=more)
-            if history is not state.history:
-                grown = state._replace(counters=counters, history=history)
-                object.__setattr__(self, "_state", grown)
-
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         capacity = len(state.history)
         return {
@@ -346,6 +364,19 @@ class WeightedEstimate(EstimatingPolicy):
             STORED: (0, capacity),
             RESTARTS_DONE: (0, len(state.restarts)),
         }
+
+
+class Windowed(WeightedEstimate):
+    """A policy that stores the observations of its window."""
+
+    def _growing(self) -> tuple[str, ...]:
+        return ("history",)
+
+    def _make_room(self, more: int) -> None:
+        state = self._state
+        counters, history = make_room(state.counters, state.history, more=more)
+        if history is not state.history:
+            self._adopt(state._replace(counters=counters, history=history))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
