@@ -97,20 +97,32 @@ class Definition:
         recent = 0.98 ** np.arange(len(values) - 1, -1, -1.0)
         return float(recent @ values / recent.sum())
 
-    def width_expert(self) -> int:
-        median = int(np.searchsorted(np.cumsum([e.weight for e in self.experts[:-1]]), 0.5))
+    def median(self) -> int:
+        return int(np.searchsorted(np.cumsum([e.weight for e in self.experts[:-1]]), 0.5))
+
+    def place(self) -> float:
+        return self.clock * (math.sqrt(5) - 1) / 2 % 1.0 * 25
+
+    def auditor(self) -> int:
         ratio = 1.0
         if any(self.rewards):
             squares = self.mean([r * r for r in self.rewards])
             ratio = min(1.0, math.sqrt(self.variance / squares))
-        longest = (self.dim * (self.clock + 1) * ratio) ** (2 / 3)
-        enough = [j for j in range(len(self.experts)) if self.memory(j) >= longest]
-        return min(median, enough[0])
+        memory = (self.dim * (self.clock + 1)) ** (2 / 3) * ratio**0.5 * 2 ** (0.5 - self.place())
+        enough = [j for j in range(len(self.experts)) if self.memory(j) >= memory]
+        return min(self.median(), enough[0])
 
-    def widths(self, actions: Floats) -> Floats:
-        V = self.design(self.width_expert())
+    def widths(self, actions: Floats, j: int) -> Floats:
+        V = self.design(j)
         squares = np.einsum("ki,ij,kj->k", actions, np.linalg.inv(V), actions)
         return np.asarray(np.sqrt(squares))
+
+    def scores(self, actions: Floats) -> Floats:
+        noise = math.sqrt(self.variance)
+        if self.place() < 1:
+            x = self.auditor()
+            return actions @ self.estimate(x) + 1.5 * noise * self.widths(actions, x)
+        return actions @ self.theta() + noise * self.widths(actions, self.median())
 
     def apply(self, event: Event) -> None:
         if isinstance(event, Advance):
@@ -233,9 +245,8 @@ def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) ->
         assert_close(state.inverses[j] * unit, np.linalg.inv(truth.design(j)), "inverse")
     assert_close(policy.noise_estimate, math.sqrt(truth.variance), "noise")
     assert_close(policy.theta, truth.theta(), "theta")
-    assert_close(policy.widths(actions), truth.widths(actions), "widths")
-    scores = actions @ truth.theta() + 1.5 * math.sqrt(truth.variance) * truth.widths(actions)
-    assert_close(policy.scores(actions), scores, "scores")
+    assert_close(policy.widths(actions), truth.widths(actions, truth.median()), "widths")
+    assert_close(policy.scores(actions), truth.scores(actions), "scores")
     assert policy.detections == tuple(truth.detections)
     assert policy.round == truth.clock + 1
 
@@ -278,7 +289,7 @@ def follow(seed: int, dim: int, count: int, *, fractional: bool, noise: float | 
     for step, event in enumerate(events(rng, dim, count, fractional=fractional), start=1):
         apply(policy, event)
         truth.apply(event)
-        if step % 10 == 0 or step == count:
+        if step % 10 == 0 or step == count or truth.place() < 1:
             assert_agrees(policy, truth, probes)
     return truth.overwritten
 
@@ -567,7 +578,7 @@ def test_what_it_shows() -> None:
     assert len(policy.detections) >= 1
     assert 250 < policy.detections[0] < 270
     assert 0 < policy.memory <= 500
-    assert policy.radius == pytest.approx(1.5 * policy.noise_estimate)
+    assert policy.radius == policy.noise_estimate
     with pytest.raises(ValueError, match=r"\(K, 2\)"):
         policy.widths(np.ones((2, 3)))
 
