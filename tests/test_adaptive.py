@@ -197,8 +197,10 @@ class Definition:
         while 2 * self.dim * 2 ** (len(self.experts) - 1) <= clock:
             last = self.experts[-1]
             birth = 2.0 * self.dim * 2 ** (len(self.experts) - 1)
-            last.weight /= 2
+            # π gives 1/2 to the last expert and 1/(2J) to each of the J others.
+            finite = len(self.experts)
             twin = Expert(list(last.discounts), last.weight, last.ridge, last.evidence)
+            last.weight, twin.weight = last.weight / np.array([finite + 1, (finite + 1) / finite])
             twin.restored, twin.changes, last.evidence = last.restored, last.changes, 0.0
             last.discounts.append((birth, 1 - 1 / birth))
             self.experts.append(twin)
