@@ -316,6 +316,41 @@ def test_the_definition_with_experts_that_start_again(dim: int, fractional: bool
     assert overwritten >= 3
 
 
+# --- Audits -------------------------------------------------------------------------------------
+
+
+def audits(rounds: int) -> Floats:
+    """The rounds, counted from 0, whose scores are those of one expert and not of the average."""
+    policy, found = AdaptiveLinUCB(dim=2), []
+    for t in range(rounds):
+        probe = np.array([[1e-3, 0.0], [0.0, 1e-3]])
+        plain = probe @ policy.theta + policy.radius * policy.widths(probe)
+        if not np.allclose(policy.scores(probe), plain, rtol=1e-6, atol=0):
+            found.append(t)
+        policy.update([0.5, -0.5] if t % 2 else [0.3, 0.6], float(t % 3))
+    return np.array(found)
+
+
+def test_audits_come_evenly_whatever_the_period() -> None:
+    """One round in 25, and so in every residue class: what alternates is audited in all phases."""
+    found = audits(4000)
+    assert len(found) == pytest.approx(4000 / 25, abs=4)
+    assert np.diff(found).max() < 100
+    for period in (2, 3, 5, 7, 24):
+        counts = np.bincount(found % period, minlength=period)
+        assert counts == pytest.approx(np.full(period, 160 / period), abs=4)
+
+
+def test_scores_do_not_depend_on_how_often_they_are_asked_for() -> None:
+    policy, rng = AdaptiveLinUCB(dim=3), np.random.default_rng(4)
+    for t in range(120):
+        actions = rng.uniform(-0.5, 0.5, (4, 3))
+        first = policy.scores(actions)
+        policy.select(rng.uniform(-0.5, 0.5, (2, 3)))
+        np.testing.assert_array_equal(policy.scores(actions), first)
+        policy.update(actions[t % 4], float(rng.standard_normal()))
+
+
 # --- Time ---------------------------------------------------------------------------------------
 
 
@@ -638,7 +673,9 @@ def environment(name: str) -> tuple[Environment, float]:
         ), 1.0
     values: list[list[float]]
     points: tuple[int, ...]
-    if name == "an action turns best unseen":
+    if name == "five arms, nothing changes":
+        values, points, level = [[0.6, 0.4, 0.3, 0.2, 0.1]], (), 1.0
+    elif name == "an action turns best unseen":
         values, points, level = [[0.5, 0.3, 0.2, 0.0], [0.5, 0.3, 0.2, 0.75]], (3001,), 0.3
     else:
         arms = np.full((5, 5), 0.15)
@@ -667,8 +704,9 @@ def result(name: str) -> Result:
     [
         ("abrupt", 2 / 3),
         ("slow", 1.25),
-        ("stationary", 1.25),
+        ("stationary", 1.0),
         ("an action turns best unseen", 1.25),
+        ("five arms, nothing changes", 2 / 3),
         ("the best of five arms changes", 1.25),
     ],
 )
