@@ -55,8 +55,9 @@ def median_expert(s: State) -> int:
 def audit_place(s: State) -> float:
     """Where in [0, 1) the audit of this round lies; 1 or more in rounds that are none.
 
-    Multiples of the golden ratio fill the unit interval evenly, on every arithmetic progression of
-    rounds too: whatever comes round at regular times, audits meet each of its phases alike.
+    Multiples of the golden ratio fill the unit interval evenly: audits are never far apart. In the
+    long run they do so on every arithmetic progression of rounds too, so that what recurs at a
+    regular pace is audited in all its phases.
     """
     turned = s.counters[CLOCK] * GOLDEN
     return float((turned - np.floor(turned)) * AUDIT_EVERY)
