@@ -37,15 +37,17 @@ from .expert_bank import (
     weight_of,
 )
 from .expert_weights import (
+    AUDIT_RADIUS,
     FALSE_ALARMS,
     RIDGE_SHARE,
     any_refuted,
+    audit_place,
+    auditor,
     judge,
     measure_noise,
     median_expert,
     replace_refuted,
     take_unit,
-    widest_memory,
 )
 from .kernels import Kernels
 from .problem import Problem
@@ -66,20 +68,18 @@ def radius_of(p: Parameters, s: State) -> float:
 
 
 @lean_kernel
-def pool(s: State) -> int:
-    """Average the estimates into ``theta``; the expert whose widths count."""
+def pool(s: State) -> None:
+    """θ̄ = Σ w_j θ_j, written to ``theta``."""
     fill(s.theta, 0.0)
     for j in range(int(s.counters[EXPERTS])):
         weight = s.facts[j, WEIGHT]
         for i in range(s.theta.size):
             s.theta[i] += weight * s.thetas[j, i]
-    return min(median_expert(s), widest_memory(s))
 
 
 @lean_kernel
-def spread_out(s: State, columns: Array, out: Array) -> None:
-    """√(aᵀV_x⁻¹a) for every column a of ``columns`` (d, K); x as `pool` says, which is done too."""
-    x = pool(s)
+def spread_out(s: State, x: int, columns: Array, out: Array) -> None:
+    """√(aᵀV_x⁻¹a) for every column a of ``columns`` (d, K)."""
     fill(out, 0.0)
     for i in range(s.theta.size):
         for j in range(i + 1):
@@ -92,14 +92,19 @@ def spread_out(s: State, columns: Array, out: Array) -> None:
 
 @lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
-    """The action of the largest aᵀθ̄ + c σ̂ √(aᵀV_x⁻¹a)."""
-    spread_out(s, columns, scores)
-    radius = radius_of(p, s)
+    """The action of the largest aᵀθ̄ + c σ̂ √(aᵀV_x⁻¹a); in audits that of one expert alone."""
+    pool(s)
+    x, estimate, radius = median_expert(s), s.theta, radius_of(p, s)
+    place = audit_place(s)
+    if place < 1.0:
+        x = min(x, auditor(s, place))
+        estimate, radius = s.thetas[x], AUDIT_RADIUS * radius
+    spread_out(s, x, columns, scores)
     for k in range(scores.size):
         scores[k] *= radius
-    for i in range(s.theta.size):
+    for i in range(estimate.size):
         for k in range(scores.size):
-            scores[k] += s.theta[i] * columns[i, k]
+            scores[k] += estimate[i] * columns[i, k]
     return argmax(scores)
 
 
@@ -145,7 +150,9 @@ ADAPTIVE = Kernels(
 
 
 def _widths(columns: Array, out: Array, *state: Array) -> None:
-    spread_out(State(*state), columns, out)
+    s = State(*state)
+    pool(s)
+    spread_out(s, median_expert(s), columns, out)
 
 
 _widths_entry = entry_point(_widths, "adaptive")
@@ -162,14 +169,16 @@ class AdaptiveLinUCB(Policy):
 
         play argmax aᵀθ̄ + c σ̂ √(aᵀ V_x⁻¹ a),      θ̄ = Σ w_j θ_j
 
-    x is the expert at the median of the weights, or a shorter one, so that what has not been
-    played for long is tried again. Choices do not depend on the scale of rewards or of actions.
+    x is the expert at the median of the weights. One round in 25 is an audit, played by a single
+    expert of shorter memory, so that what has not been played for long is tried again. Choices do
+    not depend on the scale of rewards or of actions, and nothing is drawn at random.
     There is no regret bound: docs/adaptive.md says what is proved, measured, and weak.
 
     Attributes:
         noise: Standard deviation σ of the rewards' noise; estimated unless given.
-        exploration: c, widths in units of σ̂. Not a confidence radius: smaller than any that is
-            proved. Larger values try again more often what looked bad.
+        exploration: c, widths in units of σ̂; half as much again in audits. Not a confidence
+            radius: smaller than any that is proved. Larger values try again more often what
+            looked bad.
 
     Examples:
         >>> from driftbandits import AdaptiveLinUCB
@@ -185,7 +194,7 @@ class AdaptiveLinUCB(Policy):
     kernels: ClassVar[Kernels] = ADAPTIVE
 
     noise: float | None = None
-    exploration: float = 1.5
+    exploration: float = 1.0
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:

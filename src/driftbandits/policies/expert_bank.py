@@ -198,14 +198,18 @@ def overwrite(s: State, j: int, source: int) -> None:
 
 @lean_kernel
 def split(s: State) -> None:
-    """Two experts of the last one, with half its weight each; the former forgets from now on."""
+    """Two experts of the last one, the former of which forgets from now on.
+
+    Until now they were one forecaster, so its weight is divided as π divides theirs (`judge`).
+    """
     last = int(s.counters[EXPERTS]) - 1
+    weight, finite = s.facts[last, WEIGHT], last + 1.0
     s.facts[last + 1, COPIES] = 0.0
     overwrite(s, last + 1, last)
     s.facts[last + 1, EVIDENCE] = s.facts[last, EVIDENCE]
     s.facts[last, EVIDENCE] = 0.0
-    s.facts[last, WEIGHT] *= 0.5
-    s.facts[last + 1, WEIGHT] = s.facts[last, WEIGHT]
+    s.facts[last, WEIGHT] = weight / (finite + 1.0)
+    s.facts[last + 1, WEIGHT] = weight * finite / (finite + 1.0)
     s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(s.theta.size, last)
     s.facts[last + 1, DISCOUNT] = 1.0
     s.counters[EXPERTS] += 1.0

@@ -33,6 +33,9 @@ RIDGE_SHARE = 0.1  # λ in units of mean ‖a‖² σ̂² / mean r²
 LEAST_RATIO = 1e-4  # σ̂² / mean r² in λ is at least this
 LEAST_VARIANCE = 1e-12  # σ̂² / mean r² is at least this, where rewards have no noise
 LEAST_SQUARE = 1e-200  # a mean square below this says nothing: all has been zero
+AUDIT_EVERY = 25.0  # rounds from audit to audit, on average
+AUDIT_RADIUS = 1.5  # widths in audits, in units of those in other rounds
+GOLDEN = 0.6180339887498949  # (√5 − 1)/2
 FALSE_ALARMS = 0.05  # α: a correct expert is overwritten about α log T times in T rounds
 
 
@@ -49,20 +52,33 @@ def median_expert(s: State) -> int:
 
 
 @lean_kernel
-def widest_memory(s: State) -> int:
-    """The first expert of memory (d n σ̂/ρ̂)^{2/3} or more, ρ̂ the root mean square reward.
+def audit_place(s: State) -> float:
+    """Where in [0, 1) the audit of this round lies; 1 or more in rounds that are none.
 
-    A memory for the width, not the estimate: what has not been played for so long is tried again.
-    It is the paper's (dT/B)^{2/3} at B = 1 and T = n, with the noise in units of the rewards.
+    Multiples of the golden ratio fill the unit interval evenly: audits are never far apart. In the
+    long run they do so on every arithmetic progression of rounds too, so that what recurs at a
+    regular pace is audited in all its phases.
+    """
+    turned = s.counters[CLOCK] * GOLDEN
+    return float((turned - np.floor(turned)) * AUDIT_EVERY)
+
+
+@lean_kernel
+def auditor(s: State, place: float) -> int:
+    """The first expert of memory 2^{½ − v} (d n)^{2/3} √(σ̂/ρ̂) or more, v the audit's ``place``.
+
+    ρ̂ is the root mean square reward. Memories are powers of two apart, v is spread evenly over
+    [0, 1): the two around the formula take turns, and on average it is met.
     """
     last = int(s.counters[EXPERTS]) - 1
     ratio = 1.0
     if s.counters[REWARD_SQUARES] > 0.0:
         mean_square = s.counters[REWARD_SQUARES] / s.counters[COUNT]
         ratio = min(1.0, np.sqrt(s.counters[VARIANCE] / mean_square))
-    longest = (s.theta.size * (s.counters[CLOCK] + 1.0) * ratio) ** (2.0 / 3.0)
+    rounds = s.counters[CLOCK] + 1.0
+    memory = (s.theta.size * rounds) ** (2.0 / 3.0) * np.sqrt(ratio) * 2.0 ** (0.5 - place)
     for j in range(last):
-        if longest * (1.0 - s.facts[j, DISCOUNT]) <= 1.0:
+        if memory * (1.0 - s.facts[j, DISCOUNT]) <= 1.0:
             return j
     return last
 
