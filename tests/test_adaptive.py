@@ -101,7 +101,11 @@ class Definition:
         return int(np.searchsorted(np.cumsum([e.weight for e in self.experts[:-1]]), 0.5))
 
     def place(self) -> float:
-        return self.clock * (math.sqrt(5) - 1) / 2 % 1.0 * 25
+        golden = (math.sqrt(5) - 1) / 2
+        period, within = divmod(math.floor(self.clock), 25)
+        if within != math.floor(25 * (period**2 * golden % 1.0)):
+            return 1.0
+        return period * golden % 1.0
 
     def auditor(self) -> int:
         ratio = 1.0
@@ -332,13 +336,14 @@ def audits(rounds: int) -> Floats:
 
 
 def test_audits_come_evenly() -> None:
-    """One round in 25, never far apart, and in all phases of what recurs after a few rounds."""
-    found = audits(4000)
-    assert len(found) == pytest.approx(4000 / 25, abs=4)
-    assert np.diff(found).max() < 100
-    for period in (2, 3, 5, 7):
+    """One in every 25 rounds, and in all phases of whatever recurs."""
+    found = audits(8000)
+    np.testing.assert_array_equal(found // 25, np.arange(320))
+    for period in (2, 3, 5, 7, 12, 24, 25, 60):
         counts = np.bincount(found % period, minlength=period)
-        assert np.abs(counts - 160 / period).max() < 8
+        # Places drawn at random would give counts of variance 320 (1 − 1/p)/p.
+        deviation = math.sqrt(320 / period * (1 - 1 / period))
+        assert np.abs(counts - 320 / period).max() < 4 * deviation
 
 
 def test_scores_do_not_depend_on_how_often_they_are_asked_for() -> None:

@@ -28,9 +28,9 @@ from .expert_bank import (
     WEIGHT,
     State,
     absorb,
+    birth,
     experts_at,
     initial_state,
-    memory_of,
     pass_rounds,
     predict,
     restore,
@@ -225,7 +225,7 @@ class AdaptiveLinUCB(Policy):
     @property
     def memories(self) -> Array:
         """Memories 1/(1 − γ) of the experts in rounds, shape (J,); the last one is infinite."""
-        return np.append([memory_of(self.dim, j) for j in range(self._experts - 1)], np.inf)
+        return np.append([birth(self.dim, j) for j in range(self._experts - 1)], np.inf)
 
     @property
     def memory(self) -> float:
@@ -282,8 +282,9 @@ class AdaptiveLinUCB(Policy):
     def _reserve(self, *, rounds: float, detections: int) -> None:
         """Rows for the experts that are born in ``rounds`` rounds, and for ``detections``."""
         state, grown = self._state, {}
-        experts = experts_at(self.dim, state.counters[CLOCK] + rounds)
-        if experts > len(state.facts):
+        clock = state.counters[CLOCK] + rounds
+        if clock >= birth(self.dim, len(state.facts) - 1):
+            experts = experts_at(self.dim, clock)
             grown = {name: _longer(getattr(state, name), experts) for name in ROWS}
         found = int(state.counters[DETECTIONS]) + detections
         if found > len(state.detections):

@@ -81,10 +81,12 @@ class State(NamedTuple):
 ROWS = ("facts", "grams", "moments", "inverses", "thetas", "images", "copies")
 
 
-@lean_kernel
-def memory_of(dim: int, j: int) -> float:
-    """m_j, and the clock at which expert ``j`` is born."""
+def birth(dim: int, j: int) -> float:
+    """m_j, which is also the clock at which expert ``j`` is born."""
     return float(SHORTEST * dim * 2.0**j)
+
+
+memory_of = lean_kernel(birth)
 
 
 @lean_kernel
@@ -263,7 +265,7 @@ def restore(s: State) -> None:
 
 def experts_at(dim: int, clock: float) -> int:
     """How many experts there are when the clock stands at ``clock``."""
-    born = sum(SHORTEST * dim * 2.0**j <= clock for j in range(MOST_EXPERTS - 1))
+    born = sum(birth(dim, j) <= clock for j in range(MOST_EXPERTS - 1))
     return 1 + born
 
 

@@ -33,7 +33,8 @@ RIDGE_SHARE = 0.1  # λ in units of mean ‖a‖² σ̂² / mean r²
 LEAST_RATIO = 1e-4  # σ̂² / mean r² in λ is at least this
 LEAST_VARIANCE = 1e-12  # σ̂² / mean r² is at least this, where rewards have no noise
 LEAST_SQUARE = 1e-200  # a mean square below this says nothing: all has been zero
-AUDIT_EVERY = 25.0  # rounds from audit to audit, on average
+AUDIT_EVERY = 25.0  # rounds of which one is an audit
+AUDIT_CYCLE = 2.0**20  # audits after which their places recur; squares stay exact
 AUDIT_RADIUS = 1.5  # widths in audits, in units of those in other rounds
 GOLDEN = 0.6180339887498949  # (√5 − 1)/2
 FALSE_ALARMS = 0.05  # α: a correct expert is overwritten about α log T times in T rounds
@@ -53,14 +54,20 @@ def median_expert(s: State) -> int:
 
 @lean_kernel
 def audit_place(s: State) -> float:
-    """Where in [0, 1) the audit of this round lies; 1 or more in rounds that are none.
+    """A number in [0, 1) that differs from audit to audit; 1 in rounds that are none.
 
-    Multiples of the golden ratio fill the unit interval evenly: audits are never far apart. In the
-    long run they do so on every arithmetic progression of rounds too, so that what recurs at a
-    regular pace is audited in all its phases.
+    Of every 25 rounds one is an audit. Which one follows the squares times the golden ratio, which
+    keep no step with anything: what recurs at a regular pace is audited in all its phases. The
+    multiples of the ratio fill the unit interval evenly, which is what the number is for.
     """
-    turned = s.counters[CLOCK] * GOLDEN
-    return float((turned - np.floor(turned)) * AUDIT_EVERY)
+    period = np.floor(s.counters[CLOCK] / AUDIT_EVERY)
+    folded = period % AUDIT_CYCLE
+    turned = folded * folded * GOLDEN
+    place = np.floor(AUDIT_EVERY * (turned - np.floor(turned)))
+    if np.floor(s.counters[CLOCK]) != AUDIT_EVERY * period + place:
+        return 1.0
+    even = folded * GOLDEN
+    return float(even - np.floor(even))
 
 
 @lean_kernel
