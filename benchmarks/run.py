@@ -8,11 +8,11 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from . import libraries, online, scaling, simulation, startup
+from . import catalogue, libraries, online, scaling, simulation, startup
 from .measure import Row
 from .report import write
 
-SECTIONS: tuple[ModuleType, ...] = (simulation, online, libraries, scaling, startup)
+SECTIONS: tuple[ModuleType, ...] = (simulation, online, catalogue, libraries, scaling, startup)
 
 
 def main() -> None:

@@ -10,6 +10,8 @@ import pytest
 
 import oracles
 from driftbandits import DLinUCB, LinUCB, SWLinUCB
+from driftbandits.environments import ClippedCube, Environment, Gaussian, RandomWalk
+from driftbandits.memory import FACTOR_AGE, UNIT
 from driftbandits.policies.weighted import FOLLOW_FROM
 
 TOLERANCE = 1e-8
@@ -85,6 +87,44 @@ def test_asked_after_every_round(
         assert relative(policy.theta, truth.theta) < TOLERANCE
         assert relative(policy.widths(actions[:6]), truth.widths(actions[:6])) < TOLERANCE
         assert relative(policy.design, truth.V) < TOLERANCE
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["LinUCB", "SW-LinUCB", "D-LinUCB"])
+def test_a_million_rounds_do_not_drift(name: str) -> None:
+    """Up- and downdates, asked after each round; a fresh factorisation agrees to 1e-8."""
+    rounds, dim = 1_000_000 + FOLLOW_FROM // 2, FOLLOW_FROM  # between two restorations of λ
+    policy: Any = {
+        "LinUCB": LinUCB(dim=dim, ridge=RIDGE),
+        "SW-LinUCB": SWLinUCB(dim=dim, ridge=RIDGE, window=500),
+        "D-LinUCB": DLinUCB(dim=dim, ridge=RIDGE, gamma=0.999, restore_every=dim),
+    }[name]
+    environment = Environment(
+        path=RandomWalk(step=0.001, dim=dim),
+        actions=ClippedCube(dim=dim, count=4),
+        noise=Gaussian(0.5),
+        horizon=rounds,
+    )
+    for block in environment.blocks(seed=0, replication=0):
+        policy.play(
+            block.actions,
+            block.means,
+            block.best,
+            block.noise,
+            parameters=block.parameters,
+            regret=np.empty(block.rounds),
+            missing=np.empty(0),
+        )
+    assert policy.round == rounds + 1
+    policy.select(np.eye(dim))
+    state = policy._state
+    assert state.counters[FACTOR_AGE] > 0  # it did follow, and was not made just now
+    followed = np.triu(state.factor)
+    unit = state.counters[UNIT]
+    fresh = np.linalg.cholesky(policy.design * unit).T
+    assert relative(followed, oracles.exact(fresh)) < TOLERANCE
+    solved = np.linalg.solve(policy.design, policy.moment)
+    assert relative(policy.theta, oracles.exact(solved)) < TOLERANCE
 
 
 @pytest.mark.parametrize("dim", [FOLLOW_FROM, 30])
