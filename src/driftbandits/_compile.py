@@ -49,6 +49,23 @@ def lean_kernel(function: Function) -> Function:
     return cast(Function, numba.njit(**_LEAN)(function))
 
 
+def inline_kernel(function: Function) -> Function:
+    """Compile a lean kernel as part of those that call it, and not by itself.
+
+    For functions of parameters and state that do little: handing over a named tuple of ten arrays
+    takes a second to compile, wherever it happens.
+    """
+    return cast(Function, numba.njit(inline="always", **_OPTIONS, _nrt=False)(function))
+
+
+def large_kernel(function: Function) -> Function:
+    """Compile a lean kernel that is called and not copied to where it is called from.
+
+    For those whose work outweighs a call, and whose copies would take long to compile.
+    """
+    return cast(Function, numba.njit(**{**_LEAN, "forceinline": False})(function))
+
+
 def precise_kernel(function: Function) -> Function:
     """Compile a lean kernel whose floating-point operations must stay as they are written."""
     return cast(Function, numba.njit(**{**_LEAN, "fastmath": False})(function))

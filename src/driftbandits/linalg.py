@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._compile import lean_kernel
+from ._compile import large_kernel, lean_kernel
 from .arrays import Array
 
 # Share of a squared pivot below which taking out a vector has cancelled too many digits.
@@ -114,21 +114,21 @@ def _finish_row(factor: Array, i: int, first: int, ridge: float) -> None:
 
 
 @lean_kernel
-def _cholesky_in_the_plane(gram: Array, ridge: float, factor: Array) -> None:
-    """`cholesky` for d = 2, where loops cost more than what they do."""
+def cholesky(gram: Array, ridge: float, factor: Array) -> None:
+    """R of ``gram + ridge·I`` = RᵀR, written to ``factor`` (d, d), which may be ``gram``."""
+    if gram.shape[0] != 2:
+        _cholesky_by_rows(gram, ridge, factor)
+        return
+    # In the plane, loops cost more than what they do.
     pivot = np.sqrt(max(gram[0, 0] + ridge, ridge))
     across = gram[0, 1] / pivot
     factor[1, 1] = np.sqrt(max(gram[1, 1] - across * across + ridge, ridge))
     factor[0, 0], factor[0, 1] = pivot, across
 
 
-@lean_kernel
-def cholesky(gram: Array, ridge: float, factor: Array) -> None:
-    """R of ``gram + ridge·I`` = RᵀR, written to ``factor`` (d, d), which may be ``gram``."""
+@large_kernel
+def _cholesky_by_rows(gram: Array, ridge: float, factor: Array) -> None:
     dim = gram.shape[0]
-    if dim == 2:
-        _cholesky_in_the_plane(gram, ridge, factor)
-        return
     fours = dim // 4 * 4
     for i in range(dim):
         copy(gram[i, i:], factor[i, i:])
@@ -161,12 +161,17 @@ def whiten(factor: Array, vector: Array) -> float:
 @lean_kernel
 def solve(factor: Array, vector: Array, out: Array) -> None:
     """x = (RᵀR)⁻¹ vector, written to ``out`` (d,), which may be ``vector``."""
-    if vector.size == 2:
-        across, s0, s1 = factor[0, 1], 1.0 / factor[0, 0], 1.0 / factor[1, 1]
-        x0 = vector[0] * s0
-        out[1] = (vector[1] - across * x0) * s1 * s1
-        out[0] = (x0 - across * out[1]) * s0
+    if vector.size != 2:
+        _solve_by_rows(factor, vector, out)
         return
+    across, s0, s1 = factor[0, 1], 1.0 / factor[0, 0], 1.0 / factor[1, 1]
+    x0 = vector[0] * s0
+    out[1] = (vector[1] - across * x0) * s1 * s1
+    out[0] = (x0 - across * out[1]) * s0
+
+
+@large_kernel
+def _solve_by_rows(factor: Array, vector: Array, out: Array) -> None:
     copy(vector, out)
     whiten(factor, out)
     for i in range(vector.size - 1, -1, -1):
@@ -206,7 +211,7 @@ def _backward_four(factor: Array, columns: Array, i: int) -> None:
         row1[k], row2[k], row3[k] = x1, x2, x3
 
 
-@lean_kernel
+@large_kernel
 def whiten_columns(factor: Array, columns: Array) -> None:
     """Replace every column c of ``columns`` (d or more, K) by R⁻ᵀc."""
     dim = factor.shape[1]
@@ -227,7 +232,7 @@ def whiten_columns(factor: Array, columns: Array) -> None:
         scale(columns[i], 1.0 / factor[i, i])
 
 
-@lean_kernel
+@large_kernel
 def unwhiten_columns(factor: Array, columns: Array) -> None:
     """Replace every column c of ``columns`` (d or more, K) by R⁻¹c."""
     dim = factor.shape[1]
@@ -292,7 +297,7 @@ def _add_pair(gram: Array, ridge: float, columns: Array, i: int, out: Array) -> 
             out[k] += (a0 * row[k] + b0 * below[k]) * row0[k]
 
 
-@lean_kernel
+@large_kernel
 def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> None:
     """cᵀ(gram + ridge·I)c of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
     dim = gram.shape[0]
@@ -314,7 +319,7 @@ def log_determinant(factor: Array) -> float:
     return 2.0 * total
 
 
-@lean_kernel
+@large_kernel
 def update_factor(factor: Array, vector: Array, weight: float, least: float) -> bool:
     """Factor of RᵀR + weight·vvᵀ in place of R, for either sign; ``vector`` (d,) is overwritten.
 

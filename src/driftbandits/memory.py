@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import lean_kernel
+from ._compile import inline_kernel, large_kernel, lean_kernel
 from .arrays import Array
 from .linalg import copy, fill_matrix, update_factor
 from .sums import accumulate, shrink
@@ -56,7 +56,7 @@ FADED = 1e-2
 LARGEST_UNIT = 2.0**256
 
 
-@lean_kernel
+@inline_kernel
 def pass_time(p: Any, s: Any, rounds: float) -> None:
     """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
     s.counters[CLOCK] += rounds
@@ -69,7 +69,7 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
     _restart_if_due(p, s)
 
 
-@lean_kernel
+@inline_kernel
 def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add an observation made ``age`` rounds ago, as if it had come on time.
 
@@ -86,7 +86,7 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
         _store(s.counters, s.history, action, reward, s.counters[CLOCK] - age)
 
 
-@lean_kernel
+@inline_kernel
 def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     """Add to the sums, or for a negative weight take out; the factor follows if it can."""
     squared = weight * abs(weight)
@@ -103,7 +103,7 @@ def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
         s.counters[FACTOR_AGE] = s.counters[FACTOR_AGE] + 1.0 if kept else -1.0
 
 
-@lean_kernel
+@inline_kernel
 def _discount(p: Any, s: Any, rounds: float) -> None:
     """Let the unit grow, bring it back where it is too large, and restore λ when that is due."""
     # One round at a time is what nearly every call asks for; a power costs as much as all the rest.
@@ -142,7 +142,7 @@ def _store(counters: Array, history: Array, action: Array, reward: float, observ
     counters[STORED] += 1.0
 
 
-@lean_kernel
+@inline_kernel
 def _leave_window(p: Any, s: Any) -> None:
     """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
 
@@ -160,22 +160,24 @@ def _leave_window(p: Any, s: Any) -> None:
         s.counters[STORED] -= 1.0
         s.counters[WITHDRAWN] += 1.0
     if s.counters[WITHDRAWN] > 4.0 * s.counters[STORED]:
-        _sum_afresh(s)
+        _sum_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.history)
 
 
-@lean_kernel
-def _sum_afresh(s: Any) -> None:
-    _clear(s)
-    dim = s.moment.shape[1]
-    capacity = s.history.shape[0]
-    first = int(s.counters[FIRST])
-    for place in range(int(s.counters[STORED])):
-        row = s.history[(first + place) % capacity]
-        accumulate(s.gram, s.gram_squared, s.moment, row, row[dim], 1.0, 1.0)
-    s.counters[WITHDRAWN] = 0.0
+@large_kernel
+def _sum_afresh(
+    gram: Array, gram_squared: Array, moment: Array, counters: Array, history: Array
+) -> None:
+    _clear(gram, gram_squared, moment)
+    dim = moment.shape[1]
+    capacity = history.shape[0]
+    first = int(counters[FIRST])
+    for place in range(int(counters[STORED])):
+        row = history[(first + place) % capacity]
+        accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0)
+    counters[WITHDRAWN] = 0.0
 
 
-@lean_kernel
+@inline_kernel
 def _restart_if_due(p: Any, s: Any) -> None:
     """Forget all at the rounds of ``restarts``, in order, and after each ``period``, if any."""
     opening = s.counters[CLOCK] + 1.0
@@ -192,10 +194,10 @@ def _restart_if_due(p: Any, s: Any) -> None:
             start_afresh(s, first)
 
 
-@lean_kernel
+@inline_kernel
 def start_afresh(s: Any, first: float) -> None:
     """Forget all, and from now on every observation of a round before ``first``."""
-    _clear(s)
+    _clear(s.gram, s.gram_squared, s.moment)
     s.counters[WEIGHT_SQUARES] = 0.0
     s.counters[STORED] = 0.0
     s.counters[WITHDRAWN] = 0.0
@@ -204,12 +206,12 @@ def start_afresh(s: Any, first: float) -> None:
     s.counters[FACTOR_AGE] = -1.0
 
 
-@lean_kernel
-def _clear(s: Any) -> None:
+@large_kernel
+def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
     for part in range(2):
-        fill_matrix(s.gram[part], 0.0)
-        fill_matrix(s.gram_squared[part], 0.0)
-    fill_matrix(s.moment, 0.0)
+        fill_matrix(gram[part], 0.0)
+        fill_matrix(gram_squared[part], 0.0)
+    fill_matrix(moment, 0.0)
 
 
 def make_room(counters: Array, history: Array, *, more: int) -> tuple[Array, Array]:

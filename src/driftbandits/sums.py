@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._compile import entry_point, lean_kernel, precise_kernel
+from ._compile import entry_point, large_kernel, precise_kernel
 from .arrays import Array
 from .linalg import column_norms_squared, column_quadratic, scale, unwhiten_columns, whiten_columns
 
@@ -61,7 +61,7 @@ def accumulate(
         _accumulate_row(gram_squared, i, squared_weight * action[i], action)
 
 
-@lean_kernel
+@large_kernel
 def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> None:
     """Multiply every weight by ``factor``, and so every squared weight by its square."""
     for part in range(2):
@@ -72,7 +72,7 @@ def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> No
             scale(gram_squared[part, i], factor * factor)
 
 
-@lean_kernel
+@large_kernel
 def column_widths(
     factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array
 ) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._compile import entry_point, lean_kernel
+from .._compile import entry_point, inline_kernel, large_kernel
 from ..arrays import Array, open_unit, whole
 from ..confidence import per_round_radius
 from ..linalg import argmax, cholesky, copy, copy_matrix, fill, fill_matrix, solve, whiten
@@ -69,7 +69,7 @@ class State(NamedTuple):
     work: Array  # (d,)
 
 
-@lean_kernel
+@large_kernel
 def add_model(s: State) -> None:
     """A fresh model at the end of the pool; in a full pool it takes the place of the worst."""
     m = int(s.counters[MODELS])
@@ -90,7 +90,7 @@ def add_model(s: State) -> None:
     s.counters[MODELS] = m + 1.0
 
 
-@lean_kernel
+@large_kernel
 def remove_model(s: State, m: int) -> None:
     """Take a model out; those born later move up."""
     last = int(s.counters[MODELS]) - 1
@@ -105,7 +105,7 @@ def remove_model(s: State, m: int) -> None:
     s.counters[MODELS] = last
 
 
-@lean_kernel
+@inline_kernel
 def leader(p: Parameters, s: State) -> int:
     """The model of the least ê − √(log τ) c, which is the one that chooses."""
     best = 0
@@ -117,7 +117,7 @@ def leader(p: Parameters, s: State) -> int:
     return best
 
 
-@lean_kernel
+@inline_kernel
 def prepare(p: Parameters, s: State, m: int) -> None:
     """Bring the factor, θ̂ and β of model ``m`` up to date."""
     if s.facts[m, STALE] == 0.0:
@@ -137,7 +137,7 @@ def prepare(p: Parameters, s: State, m: int) -> None:
     s.facts[m, STALE] = 0.0
 
 
-@lean_kernel
+@inline_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The choice of the leading model, by its own upper confidence bounds."""
     m = leader(p, s)
@@ -147,7 +147,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-@lean_kernel
+@inline_kernel
 def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> bool:
     """e = 1{|aᵀθ̂ − r| > β width(a) + ε}, with the estimate before it learns of the reward."""
     prepare(p, s, m)
@@ -159,7 +159,7 @@ def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> boo
     return bool(abs(predicted - reward) > s.facts[m, RADIUS] * width + p.tolerance)
 
 
-@lean_kernel
+@inline_kernel
 def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
     """Refresh ê and c of model ``m`` with the outcome of one more round."""
     memory = s.failures.shape[1]
@@ -173,7 +173,7 @@ def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
     s.facts[m, HALF_WIDTH] = np.sqrt(p.log_inverse_delta2 / (2.0 * seen))
 
 
-@lean_kernel
+@inline_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Let every model that predicted the reward learn it; drop the bad, and add where none is good.
 
@@ -197,7 +197,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         s.counters[DETECTIONS] += 1.0
 
 
-@lean_kernel
+@inline_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Move the clock; models forget by being dropped, not by time."""
     s.counters[CLOCK] += rounds

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._compile import entry_point, lean_kernel
+from .._compile import entry_point, inline_kernel, large_kernel, lean_kernel
 from ..arrays import Array
 from ..confidence import anytime_delta, mixture_radius, per_round_radius, published_window_radius
 from ..estimator import RadiusKind
@@ -120,7 +120,7 @@ def initial_state(
     )
 
 
-@lean_kernel
+@inline_kernel
 def current_radius(p: Parameters, s: State) -> float:
     """β for what is remembered now; for the determinant radius ``factor`` must be that of V."""
     dim = s.theta.size
@@ -141,7 +141,7 @@ def current_radius(p: Parameters, s: State) -> float:
     return per_round_radius(dim, ridge, mu, p.noise, delta, p.theta_bound, p.action_bound, squares)
 
 
-@lean_kernel
+@inline_kernel
 def _log_determinant_squared(s: State) -> float:
     """log det Ṽ."""
     if s.gram_squared.shape[1] == 0:
@@ -150,7 +150,7 @@ def _log_determinant_squared(s: State) -> float:
     return log_determinant(s.work)
 
 
-@lean_kernel
+@inline_kernel
 def prepare(p: Parameters, s: State) -> None:
     """Bring the factor of V, θ̂ and β up to date with the sums."""
     if s.counters[STALE] == 0.0:
@@ -228,7 +228,7 @@ def _optimistic_in_the_plane(
         scores[k] = t0 * first[k] + t1 * second[k] + radius * np.sqrt(max(square, 0.0))
 
 
-@lean_kernel
+@inline_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The action of the largest upper confidence bound."""
     prepare(p, s)
@@ -240,19 +240,19 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-@lean_kernel
+@inline_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Add an observation to what is remembered."""
     remember(p, s, action, reward, age)
 
 
-@lean_kernel
+@inline_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Let the memory fade by ``rounds`` rounds."""
     pass_time(p, s, rounds)
 
 
-@lean_kernel
+@large_kernel
 def misses(p: Parameters, s: State, theta: Array) -> bool:
     """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β."""
     prepare(p, s)
