@@ -133,19 +133,19 @@ def _compare(
     say: Say,
 ) -> list[Row]:
     makes, notes, rows = {OURS: ours}, {OURS: "the paper's tuning"}, []
-    _play(ours(), environment, TUNING_SEED, 0)  # compiled before it is timed
+    play(ours(), environment, TUNING_SEED, 0)  # compiled before it is timed
     for library in rivals:
         say(f"libraries, {name}: {library.package}, {len(library.settings)} settings")
         try:
             best, tried = _best_setting(library, environment)
         except Exception as error:
-            rows.append(_unusable(name, library, error))
+            rows.append(unusable(NAME, library.package, name, error))
             continue
         makes[library.package] = partial(library.make, **best)
         notes[library.package] = f"{library.work}; tried {tried}"
     say(f"libraries, {name}: {replications} replications, side by side")
     played = [
-        {who: _play(make(), environment, SEED, replication) for who, make in makes.items()}
+        {who: play(make(), environment, SEED, replication) for who, make in makes.items()}
         for replication in range(replications)
     ]
     for who in makes:
@@ -158,7 +158,7 @@ def _best_setting(library: Library, environment: Environment) -> tuple[dict[str,
     regrets = [
         np.mean(
             [
-                _play(library.make(**setting), environment, TUNING_SEED, replication).regret
+                play(library.make(**setting), environment, TUNING_SEED, replication).regret
                 for replication in range(library.tuning)
             ]
         )
@@ -169,7 +169,7 @@ def _best_setting(library: Library, environment: Environment) -> tuple[dict[str,
     return library.settings[int(np.argmin(regrets))], tried
 
 
-def _play(player: Player, environment: Environment, seed: int, replication: int) -> Played:
+def play(player: Player, environment: Environment, seed: int, replication: int) -> Played:
     """Play a replication, timing decisions and updates apart."""
     clock = time.perf_counter
     regret, deciding, updating = 0.0, 0.0, 0.0
@@ -206,9 +206,10 @@ def _rows(subject: str, who: str, played: list[dict[str, Played]], note: str) ->
     return rows
 
 
-def _unusable(name: str, library: Library, error: Exception) -> Row:
+def unusable(section: str, package: str, environment: str, error: Exception) -> Row:
+    """The row of a library that is missing or fails."""
     try:
-        reason = f"{library.package} {version(library.package)} failed: {error!r}"
+        reason = f"{package} {version(package)} failed: {error!r}"
     except PackageNotFoundError:
         reason = f"could not be installed, or is not: {error!r}"
-    return single(NAME, f"{library.package}, {name}", "not compared", float("nan"), note=reason)
+    return single(section, f"{package}, {environment}", "not compared", float("nan"), note=reason)
