@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -36,14 +35,14 @@ NATURAL_ENDS = {("rate", 1.0)}  # nothing lies beyond them
 class Setting(NamedTuple):
     """A library at one point of a grid."""
 
-    player: type[VowpalWabbit] | type[BayesianBandits]
+    player: Callable[..., Player]
     options: dict[str, Any]
     words: str
     ends: tuple[str, ...] = ()  # what is at an end of its grid
 
     def make(self, seed: int) -> Player:
         """A fresh player whose random choices are named by ``seed``."""
-        return partial(self.player, **self.options)(seed=seed)
+        return self.player(**self.options, seed=seed)
 
 
 def settings(count: int) -> dict[str, list[Setting]]:
