@@ -43,15 +43,14 @@ SHARED = (
         tuple(
             {"arguments": arguments}
             for arguments in (
-                "--squarecb --gamma_scale 100 -l 0.005",
-                "--squarecb --gamma_scale 100 -l 0.1",
-                "--regcbopt --mellowness 0.01 -l 0.005",
-                "--epsilon 0.02 -l 0.001",
-                "--epsilon 0 -l 0.01",
-                "--epsilon 0 -l 0.1",
+                "--squarecb --gamma_scale 1000 --clip_p 1 --power_t 0 -l 3",
+                "--squarecb --gamma_scale 1000 --clip_p 1 --power_t 0 -l 2",
+                "--epsilon 0 --power_t 0 -l 3",
+                "--epsilon 0 --power_t 0 -l 2",
             )
         ),
         "less work: hashed SGD, no covariance",
+        tuning=4,
     ),
     Library(
         "gittins",
@@ -65,15 +64,10 @@ SHARED = (
     ),
     Library(
         "bayesianbandits",
-        partial(BayesianBandits, count=50, noise=1.0),
+        partial(BayesianBandits, count=50, rule="StabilizedForgetting", policy="Thompson"),
         tuple(
-            {"rule": rule, "rate": rate, "policy": "Thompson"}
-            for rule, rate in (
-                ("ExponentialForgetting", 0.99),
-                ("StabilizedForgetting", 0.98),
-                ("StabilizedForgetting", 0.99),
-                ("StabilizedForgetting", 0.995),
-            )
+            {"rate": rate, "noise": noise}
+            for rate, noise in ((0.97, 0.4), (0.98, 0.4), (0.995, 0.15), (0.995, 0.4))
         ),
         "the same V, by Thompson sampling; UCB there is slower, by Monte Carlo",
     ),
