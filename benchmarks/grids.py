@@ -17,6 +17,10 @@ VOWPAL_WABBIT: tuple[tuple[str, Axes], ...] = (
         "--squarecb --gamma_scale {gamma} --clip_p 1 --power_t 0 -l {l:g}",
         {"gamma": (30, 100, 300, 1000), "step": (0.02, 0.04, 0.06)},
     ),
+    (  # steps that become smaller
+        "--squarecb --gamma_scale {gamma} --clip_p 1 --power_t 0.5 -l {l:g}",
+        {"gamma": (100, 1000), "step": (0.06, 0.2, 0.6)},
+    ),
     (
         "--squarecb --gamma_scale {gamma} --power_t 0 -l {l:g}",
         {"gamma": (10, 30, 100, 300), "step": (0.02, 0.04)},

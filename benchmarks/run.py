@@ -58,7 +58,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         choices=[s.NAME for s in SECTIONS + ON_REQUEST],
-        help="one section; rivals is played only if named: about 15 minutes an environment",
+        help="one section; rivals is played only if named: some 20 minutes an environment",
     )
     parser.add_argument(
         "--environment",
