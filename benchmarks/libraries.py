@@ -43,15 +43,14 @@ SHARED = (
         tuple(
             {"arguments": arguments}
             for arguments in (
-                "--squarecb --gamma_scale 100 -l 0.005",
-                "--squarecb --gamma_scale 100 -l 0.1",
-                "--regcbopt --mellowness 0.01 -l 0.005",
-                "--epsilon 0.02 -l 0.001",
-                "--epsilon 0 -l 0.01",
-                "--epsilon 0 -l 0.1",
+                "--squarecb --gamma_scale 1000 --clip_p 1 --power_t 0 -l 3",
+                "--squarecb --gamma_scale 1000 --clip_p 1 --power_t 0 -l 2",
+                "--epsilon 0 --power_t 0 -l 3",
+                "--epsilon 0 --power_t 0 -l 2",
             )
         ),
         "less work: hashed SGD, no covariance",
+        tuning=4,
     ),
     Library(
         "gittins",
@@ -65,15 +64,10 @@ SHARED = (
     ),
     Library(
         "bayesianbandits",
-        partial(BayesianBandits, count=50, noise=1.0),
+        partial(BayesianBandits, count=50, rule="StabilizedForgetting", policy="Thompson"),
         tuple(
-            {"rule": rule, "rate": rate, "policy": "Thompson"}
-            for rule, rate in (
-                ("ExponentialForgetting", 0.99),
-                ("StabilizedForgetting", 0.98),
-                ("StabilizedForgetting", 0.99),
-                ("StabilizedForgetting", 0.995),
-            )
+            {"rate": rate, "noise": noise}
+            for rate, noise in ((0.97, 0.4), (0.98, 0.4), (0.995, 0.15), (0.995, 0.4))
         ),
         "the same V, by Thompson sampling; UCB there is slower, by Monte Carlo",
     ),
@@ -133,19 +127,19 @@ def _compare(
     say: Say,
 ) -> list[Row]:
     makes, notes, rows = {OURS: ours}, {OURS: "the paper's tuning"}, []
-    _play(ours(), environment, TUNING_SEED, 0)  # compiled before it is timed
+    play(ours(), environment, TUNING_SEED, 0)  # compiled before it is timed
     for library in rivals:
         say(f"libraries, {name}: {library.package}, {len(library.settings)} settings")
         try:
             best, tried = _best_setting(library, environment)
         except Exception as error:
-            rows.append(_unusable(name, library, error))
+            rows.append(unusable(NAME, library.package, name, error))
             continue
         makes[library.package] = partial(library.make, **best)
         notes[library.package] = f"{library.work}; tried {tried}"
     say(f"libraries, {name}: {replications} replications, side by side")
     played = [
-        {who: _play(make(), environment, SEED, replication) for who, make in makes.items()}
+        {who: play(make(), environment, SEED, replication) for who, make in makes.items()}
         for replication in range(replications)
     ]
     for who in makes:
@@ -158,7 +152,7 @@ def _best_setting(library: Library, environment: Environment) -> tuple[dict[str,
     regrets = [
         np.mean(
             [
-                _play(library.make(**setting), environment, TUNING_SEED, replication).regret
+                play(library.make(**setting), environment, TUNING_SEED, replication).regret
                 for replication in range(library.tuning)
             ]
         )
@@ -169,7 +163,7 @@ def _best_setting(library: Library, environment: Environment) -> tuple[dict[str,
     return library.settings[int(np.argmin(regrets))], tried
 
 
-def _play(player: Player, environment: Environment, seed: int, replication: int) -> Played:
+def play(player: Player, environment: Environment, seed: int, replication: int) -> Played:
     """Play a replication, timing decisions and updates apart."""
     clock = time.perf_counter
     regret, deciding, updating = 0.0, 0.0, 0.0
@@ -206,9 +200,10 @@ def _rows(subject: str, who: str, played: list[dict[str, Played]], note: str) ->
     return rows
 
 
-def _unusable(name: str, library: Library, error: Exception) -> Row:
+def unusable(section: str, package: str, environment: str, error: Exception) -> Row:
+    """The row of a library that is missing or fails."""
     try:
-        reason = f"{library.package} {version(library.package)} failed: {error!r}"
+        reason = f"{package} {version(package)} failed: {error!r}"
     except PackageNotFoundError:
         reason = f"could not be installed, or is not: {error!r}"
-    return single(NAME, f"{library.package}, {name}", "not compared", float("nan"), note=reason)
+    return single(section, f"{package}, {environment}", "not compared", float("nan"), note=reason)

@@ -38,12 +38,12 @@ class Library(NamedTuple):
 class VowpalWabbit:
     """cb_explore_adf. A set is parsed once; the played line gets its label and is learned."""
 
-    def __init__(self, *, arguments: str) -> None:
+    def __init__(self, *, arguments: str, seed: int = 0) -> None:
         library = import_module("vowpalwabbit")
-        fixed = "--cb_explore_adf --quiet --noconstant --power_t 0"
+        fixed = f"--cb_explore_adf --quiet --noconstant --random_seed {seed}"
         self.workspace = library.Workspace(f"{fixed} {arguments}")
         self.label_type = library.LabelType.CONTEXTUAL_BANDIT
-        self.rng = np.random.default_rng(0)
+        self.rng = np.random.default_rng(seed)
 
     def select(self, actions: Array) -> int:
         """Sample from the probabilities that it predicts."""
@@ -94,7 +94,9 @@ class Gittins:
 class BayesianBandits:
     """A shared normal regression with a forgetting rule; actions come in through a featurizer."""
 
-    def __init__(self, *, rule: str, rate: float, policy: str, count: int, noise: float) -> None:
+    def __init__(
+        self, *, rule: str, rate: float, policy: str, count: int, noise: float, seed: int = 0
+    ) -> None:
         library = import_module("bayesianbandits")
         forgetting = getattr(library, rule)(rate=rate)
         policies = {
@@ -106,7 +108,7 @@ class BayesianBandits:
             learner=library.NormalRegressor(alpha=0.1, beta=noise**-2, forgetting=forgetting),
             arm_featurizer=library.FunctionArmFeaturizer(self._features),
             policy=policies[policy],
-            random_seed=0,
+            random_seed=seed,
         )
         self.count = count
 

@@ -7,12 +7,16 @@ import time
 import traceback
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from . import catalogue, libraries, online, scaling, simulation, startup
-from .measure import Row
+from driftbandits.experiments.leaderboard import SUITE
+
+from . import catalogue, libraries, online, rivals, scaling, simulation, startup
+from .measure import Row, Say
 from .report import write
 
 SECTIONS: tuple[ModuleType, ...] = (simulation, online, catalogue, libraries, scaling, startup)
+ON_REQUEST: tuple[ModuleType, ...] = (rivals,)
 
 
 def main() -> None:
@@ -24,17 +28,24 @@ def main() -> None:
         print(f"[{time.perf_counter() - start:6.0f} s] {message}", flush=True)
 
     rows: list[Row] = []
-    for section in SECTIONS:
-        if arguments.only in (None, section.NAME):
-            rows += _section(section, arguments.quick, say)
+    for section in _asked_for(arguments.only):
+        options = {"environments": arguments.environment} if section is rivals else {}
+        rows += _section(section, arguments.quick, say, **options)
     write(arguments.out, rows, quick=arguments.quick, elapsed=time.perf_counter() - start)
     say(f"written to {arguments.out}")
 
 
-def _section(section: ModuleType, quick: bool, say: object) -> list[Row]:
+def _asked_for(name: str | None) -> tuple[ModuleType, ...]:
+    """All sections but those on request, or the one of that name."""
+    if name is None:
+        return SECTIONS
+    return tuple(section for section in SECTIONS + ON_REQUEST if name == section.NAME)
+
+
+def _section(section: ModuleType, quick: bool, say: Say, **options: Any) -> list[Row]:
     """The rows of a section; a failure is a row too."""
     try:
-        rows: list[Row] = section.run(quick=quick, say=say)
+        rows: list[Row] = section.run(quick=quick, say=say, **options)
     except Exception as error:
         traceback.print_exc()
         return [Row(section.NAME, "the whole section", "failed", note=f"{error!r}")]
@@ -44,8 +55,20 @@ def _section(section: ModuleType, quick: bool, say: object) -> list[Row]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument("--only", choices=[s.NAME for s in SECTIONS], help="one section")
+    parser.add_argument(
+        "--only",
+        choices=[s.NAME for s in SECTIONS + ON_REQUEST],
+        help="one section; rivals is played only if named: some 20 minutes an environment",
+    )
+    parser.add_argument(
+        "--environment",
+        action="append",
+        choices=SUITE,
+        help=f"for rivals, one or more times; {', '.join(rivals.ENVIRONMENTS)} unless given",
+    )
     parser.add_argument(
         "--out", type=Path, default=Path(__file__).parent, help="folder to write to"
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    arguments.environment = arguments.environment or rivals.ENVIRONMENTS
+    return arguments

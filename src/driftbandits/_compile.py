@@ -55,7 +55,7 @@ def inline_kernel(function: Function) -> Function:
     For functions of parameters and state that do little: handing over a named tuple of ten arrays
     takes a second to compile, wherever it happens.
     """
-    return cast(Function, numba.njit(inline="always", **_OPTIONS, _nrt=False)(function))
+    return cast(Function, numba.njit(**{**_OPTIONS, "_nrt": False, "inline": "always"})(function))
 
 
 def large_kernel(function: Function) -> Function:
