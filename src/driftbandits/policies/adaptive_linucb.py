@@ -186,7 +186,7 @@ class AdaptiveLinUCB(Policy):
         >>> for t in range(400):
         ...     policy.update([1.0], (1.0 if t < 300 else -1.0) + 0.1 * (-1) ** t)
         >>> policy.detections
-        (302,)
+        (301,)
         >>> policy.theta.round(1)
         array([-1.])
     """
