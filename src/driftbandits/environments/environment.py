@@ -16,7 +16,9 @@ from .actions import ActionSequence, ActionSet, Catalogue
 from .noise import Gaussian, Noise, NoiseSequence
 from .paths import ParameterPath, Trajectory
 
-_BLOCK = 512
+# Numbers in the actions of a block, more or less: long blocks spare Python's time between them,
+# short ones stay in the cache for all policies.
+_BLOCK = 100_000
 
 
 class Block(NamedTuple):
@@ -108,7 +110,7 @@ class Environment:
         """Variation budget B_T = Σ ‖θ_{t+1} − θ_t‖; only a random path needs to be told which."""
         draw = self.path.start(stream(seed, "parameters", replication))
         total, last = 0.0, draw(1)
-        for size in _sizes(self.horizon - 1, ()):
+        for size in _sizes(self.horizon - 1, (), most=_BLOCK // self.dim + 1):
             parameters = np.concatenate([last, draw(size)])
             total += float(np.linalg.norm(np.diff(parameters, axis=0), axis=1).sum())
             last = parameters[-1:]
@@ -125,7 +127,7 @@ class Environment:
         draw_actions = self.actions.start(generators[1])
         draw_noise = self.noise.start(generators[2])
         first = 1
-        for size in _sizes(self.horizon, stops):
+        for size in _sizes(self.horizon, stops, most=self._block_rounds()):
             parameters = draw_parameters(size)
             actions = draw_actions(size)
             noise = draw_noise(actions, size)
@@ -134,6 +136,9 @@ class Environment:
             longest = _evaluate_entry(actions, parameters, means, best)
             yield Block(first, actions, parameters, means, best, noise, float(longest))
             first += size
+
+    def _block_rounds(self) -> int:
+        return min(max(_BLOCK // (self.dim * self.actions.count), 64), 2000)
 
     def _check(self, size: int, parameters: Array, actions: Array, noise: Array) -> None:
         """Refuse draws of a wrong shape: compiled code would read beyond them."""
@@ -148,12 +153,12 @@ class Environment:
             raise ValueError(f"noise must give ({size}, 1 or {count}), got {noise.shape}")
 
 
-def _sizes(horizon: int, stops: Iterable[int]) -> Iterator[int]:
-    """Sizes of the blocks of a horizon: at most `_BLOCK`, and none across a stop."""
+def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:
+    """Sizes of the blocks of a horizon: ``most`` rounds, and none across a stop."""
     position = 0
     for stop in [*sorted({stop for stop in stops if stop < horizon}), horizon]:
         while position < stop:
-            size = min(_BLOCK, stop - position)
+            size = min(most, stop - position)
             yield size
             position += size
 

@@ -17,6 +17,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import from_dtype
 
 from .._compile import COMPILING, intrinsic
 from ..arrays import Array
@@ -31,12 +32,12 @@ class Field(NamedTuple):
     """What compiled code has to know of an array before it runs."""
 
     ndim: int
-    dtype: str  # of eight bytes, as all that is packed
+    dtype: str  # such as "<f8"; of eight bytes, as all that is packed
 
 
 def fields_of(state: tuple[Any, ...]) -> tuple[Field, ...]:
     """The fields of a state, in order."""
-    return tuple(Field(array.ndim, array.dtype.name) for array in state)
+    return tuple(Field(array.ndim, array.dtype.str) for array in state)
 
 
 def pack(head: Sequence[float], state: tuple[Any, ...]) -> Array:
@@ -79,7 +80,7 @@ def unpacker(
             parameters(*packed[FIRST_PARAMETER:layout]),
             views(packed, state, fields, layout),
         )
-    arrays = [types.Array(getattr(types, field.dtype), field.ndim, "C") for field in fields]
+    arrays = [types.Array(from_dtype(np.dtype(f.dtype)), f.ndim, "C") for f in fields]
     unpacked = types.Tuple(
         [types.NamedUniTuple(types.float64, count, parameters), types.NamedTuple(arrays, state)]
     )
