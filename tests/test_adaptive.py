@@ -380,7 +380,7 @@ def test_late_rewards_leave_the_same_sums(
     seed: int, dim: int, rounds: int, data: st.DataObject
 ) -> None:
     rng = np.random.default_rng(seed)
-    actions = rng.standard_normal((rounds, dim)) / (3 * dim)
+    actions = rng.uniform(-1.0, 1.0, (rounds, dim)) / dim
     rewards = rng.standard_normal(rounds)
     on_time, late = AdaptiveLinUCB(dim=dim), AdaptiveLinUCB(dim=dim)
     for action, reward in zip(actions, rewards, strict=True):
