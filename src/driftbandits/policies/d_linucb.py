@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
 
-from .. import tuning as rules
-from ..arrays import one_of, open_unit, whole
+from ..arrays import one_of, whole
 from ..estimator import RADIUS_KINDS, RadiusKind
-from .problem import Problem
+from .discounted import Discounted
 from .registry import register
 from .weighted import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
 
 
 @register("D-LinUCB", "exponential forgetting; for payoffs that drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DLinUCB(WeightedPolicy):
+class DLinUCB(Discounted, WeightedPolicy):
     """Discounted LinUCB (Russac, Vernade and Cappé, NeurIPS 2019, Algorithm 1).
 
         V = Σ γ^{n−s} a_s a_sᵀ + λI      Ṽ = Σ γ^{2(n−s)} a_s a_sᵀ + λI      b = Σ γ^{n−s} r_s a_s
@@ -47,40 +45,11 @@ class DLinUCB(WeightedPolicy):
         array([0.429, 0.5  ])
     """
 
-    gamma: float
     confidence: RadiusKind = "per-round"
     restore_every: int = 1
 
-    @classmethod
-    def from_budget(
-        cls,
-        *,
-        dim: int,
-        horizon: int,
-        budget: float | None = None,
-        tuning: rules.Tuning = "paper",
-        **options: Any,
-    ) -> Self:
-        """The policy for a variation budget B and a horizon T.
-
-        ``tuning="paper"``, the default, is the paper's γ = 1 − (B/(dT))^{2/3}. The rate it aims at
-        is not proved (docs/mathematics.md, erratum 2). ``tuning="corrected"`` is
-        γ = 1 − max(1/T, √(B/(dT))) with λ = d, which has a proof. An unknown B is taken as 1.
-        """
-        gamma = rules.discount(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
-        if tuning == "corrected":
-            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
-        return cls(dim=dim, gamma=gamma, **options)
-
-    @classmethod
-    def tuned(cls, problem: Problem) -> Self:
-        """The paper's discount for the problem's budget and horizon."""
-        options = problem.common()
-        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
-
     def _validate(self) -> None:
         super()._validate()
-        open_unit("gamma", self.gamma)
         one_of("confidence", self.confidence, RADIUS_KINDS)
         whole("restore_every", self.restore_every, least=1)
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import tuning as rules
 from .._compile import kernel, lean_kernel
-from ..arrays import Array, float_array, one_of, open_unit, positive, whole
+from ..arrays import Array, float_array, one_of, positive, whole
 from ..memory import RADIUS
 from ..randomness import stream_state, uniform
+from .discounted import Discounted
 from .linear import Fit
-from .problem import Problem
-from .weighted import PER_ROUND, WeightedEstimate, initial_state
+from .weighted import PER_ROUND, initial_state
 
 # a = √14 β, the scale that the analysis of Kim and Tewari (2020) asks for.
 THEORY = math.sqrt(14.0)
@@ -77,7 +76,7 @@ def deviation(p: Parameters, s: State) -> float:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SampledPolicy(WeightedEstimate):
+class SampledPolicy(Discounted):
     """D-LinUCB's estimate, with choices drawn at random.
 
     Every call of ``select`` draws anew, also within a round. There are no ``scores``: no number is
@@ -90,36 +89,8 @@ class SampledPolicy(WeightedEstimate):
         seed: Names the stream of draws.
     """
 
-    gamma: float
     scale: float | Literal["theory"] = 1.0
     seed: int = 0
-
-    @classmethod
-    def from_budget(
-        cls,
-        *,
-        dim: int,
-        horizon: int,
-        budget: float | None = None,
-        tuning: rules.Tuning = "paper",
-        **options: Any,
-    ) -> Self:
-        """The policy for a variation budget B and a horizon T.
-
-        ``tuning="paper"``, the default, is γ = 1 − (B/(dT))^{2/3}; ``tuning="corrected"`` is
-        γ = 1 − max(1/T, √(B/(dT))) with λ = d, as the corrected rate needs it. An unknown B is
-        taken as 1.
-        """
-        gamma = rules.discount(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
-        if tuning == "corrected":
-            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
-        return cls(dim=dim, gamma=gamma, **options)
-
-    @classmethod
-    def tuned(cls, problem: Problem) -> Self:
-        """The published discount for the problem's budget and horizon, and a = σ."""
-        options = problem.common()
-        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
 
     @abstractmethod
     def propensities(self, actions: Any) -> Array:
@@ -127,7 +98,6 @@ class SampledPolicy(WeightedEstimate):
 
     def _validate(self) -> None:
         super()._validate()
-        open_unit("gamma", self.gamma)
         whole("seed", self.seed, least=0)
         if isinstance(self.scale, str):
             one_of("scale", self.scale, ("theory",))
