@@ -173,8 +173,7 @@ def test_reservoir_is_uniform_and_bounded() -> None:
     assert np.abs(counts - 200).max() < 5 * 13.4
 
 
-def test_progress_reports_rows_and_bytes(standin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(criteo, "_BLOCK_BYTES", 1 << 20)
+def test_progress_reports_rows_and_bytes(standin: Path) -> None:
     calls: list[tuple[int, float]] = []
     load_criteo(
         standin, dim=5, pool_size=100, sample_size=1_000, progress=lambda *call: calls.append(call)
@@ -371,16 +370,18 @@ def test_standin_needs_a_row(tmp_path: Path) -> None:
         write_standin(tmp_path / "standin.gz", rows=0)
 
 
+# What was asked for, of Arrow and of NumPy: the resident memory of a process also counts what an
+# allocator keeps for later, which differs by 60 MB between two readings of one file.
 MEASURE = """
-import sys, time
-from pathlib import Path
+import sys, time, tracemalloc
+import pyarrow
 from driftbandits.environments.criteo import load_criteo
+tracemalloc.start()
 start = time.perf_counter()
 rows = load_criteo(sys.argv[1], sample_size=20_000).rows_read
-# Not ru_maxrss: that of a new process starts from what the one that started it held.
-status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-peak = float(status["VmHWM"].split()[0]) / 1024
-print(rows, time.perf_counter() - start, peak)
+seconds = time.perf_counter() - start
+text, arrays = pyarrow.default_memory_pool().max_memory(), tracemalloc.get_traced_memory()[1]
+print(rows, seconds, text / 2**20, arrays / 2**20)
 """
 
 
@@ -395,6 +396,7 @@ def test_a_million_rows_more_load_in_bounded_time_and_memory(tmp_path: Path) -> 
         ).stdout.split()
         assert int(output[0]) == rows
         assert float(output[1]) < 60
-        peaks.append(float(output[2]))
+        peaks.append([float(megabytes) for megabytes in output[2:]])
     # A million rows are 140 MB of text; only the sample and the blocks in flight are held.
-    assert peaks[1] - peaks[0] < 60
+    assert np.subtract(peaks[1], peaks[0]).max() < 5
+    assert peaks[1][0] < 50

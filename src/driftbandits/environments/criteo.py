@@ -35,7 +35,7 @@ COLUMNS: Final = (
 STANDIN_MODULUS: Final = 101
 STANDIN_REMAINDER: Final = 37
 
-_BLOCK_BYTES: Final = 4 << 20  # of decompressed text parsed at a time
+_BLOCK_BYTES: Final = 1 << 20  # of text parsed at a time; the reader runs ahead by up to 32 blocks
 _HEADER_BYTES: Final = 4096  # the true header has 215
 
 
