@@ -8,7 +8,6 @@ where it stopped, and after a change of `AdaptiveLinUCB` only that is played aga
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import warnings
@@ -29,6 +28,7 @@ from driftbandits.simulation import simulate
 from driftbandits.storage import atomic_write
 
 from .grids import Setting, settings
+from .kept import digest, drawn
 from .libraries import play, unusable
 from .measure import Array, Row, Say, mean_and_error
 
@@ -67,12 +67,12 @@ class Course:
         """Final regrets of the first replications; those that are kept are not played again."""
         facts = {
             "package": f"{package} {version(package)}",
-            "player": _digest(inspect.getsource(setting.player).encode()),
+            "player": digest(inspect.getsource(setting.player).encode()),
             "setting": setting.options,
             "seed": seed,
             "rounds": self._rounds[seed],
         }
-        path = self.folder / f"{_digest(json.dumps(facts).encode())}.json"
+        path = self.folder / f"{digest(json.dumps(facts).encode())}.json"
         regrets = json.loads(path.read_text("utf-8"))["regrets"] if path.exists() else []
         for replication in range(len(regrets), replications):
             player = setting.make(replication)
@@ -83,17 +83,7 @@ class Course:
     @cached_property
     def _rounds(self) -> dict[int, str]:
         """What replication 0 of each seed consists of, in a few letters."""
-        return {seed: self._drawn(seed) for seed in (TUNING_SEED, SEED)}
-
-    def _drawn(self, seed: int) -> str:
-        blocks = list(self.environment.blocks(seed=seed, replication=0))
-        # Field by field, since how rounds are cut into blocks changes none of them.
-        parts = [
-            [b.actions for b in blocks],
-            [b.parameters for b in blocks],
-            [b.noise for b in blocks],
-        ]
-        return _digest(b"".join(array.tobytes() for part in parts for array in part))
+        return {seed: drawn(self.environment, seed) for seed in (TUNING_SEED, SEED)}
 
 
 class Tuned(NamedTuple):
@@ -199,10 +189,6 @@ def _row(subject: str, quantity: str, values: Array, note: str) -> Row:
 
 def _list(regrets: dict[str, float]) -> str:
     return ", ".join(f"{words}: {regret:.0f}" for words, regret in regrets.items())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
