@@ -12,11 +12,12 @@ from typing import Any
 from driftbandits.experiments.leaderboard import SUITE
 
 from . import catalogue, libraries, online, rivals, scaling, simulation, startup
+from .elsewhere import section as elsewhere
 from .measure import Row, Say
 from .report import write
 
 SECTIONS: tuple[ModuleType, ...] = (simulation, online, catalogue, libraries, scaling, startup)
-ON_REQUEST: tuple[ModuleType, ...] = (rivals,)
+ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere)
 
 
 def main() -> None:
@@ -58,7 +59,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         choices=[s.NAME for s in SECTIONS + ON_REQUEST],
-        help="one section; rivals is played only if named: some 20 minutes an environment",
+        help="one section; rivals (some 20 minutes an environment) and elsewhere are played only "
+        "if named",
     )
     parser.add_argument(
         "--environment",

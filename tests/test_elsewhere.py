@@ -1,0 +1,156 @@
+"""The environments outside the leaderboard: what they are said to be, and playing in them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.elsewhere import section
+from benchmarks.elsewhere.place import Place, theta_bound
+from benchmarks.measure import Row, Say
+
+from driftbandits.environments import Block, RandomWalk
+
+PLACES = {place.title: place for group in section.GROUPS.values() for place in group}
+CLICKS = ("Bernoulli arms, one change", "eight fixed items in d = 4, Bernoulli, two changes")
+CATALOGUES = (CLICKS[1], "30 fixed items in d = 6, no change")
+
+
+@cache
+def _blocks(title: str, replication: int = 0) -> tuple[Block, ...]:
+    return tuple(PLACES[title].environment.blocks(seed=5, replication=replication))
+
+
+def _all(title: str, field: str) -> Any:
+    return np.concatenate([getattr(block, field) for block in _blocks(title)])
+
+
+def test_titles_and_groups_are_those_of_the_documentation() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "adaptive.md").read_text("utf-8")
+    for heading, places in section.GROUPS.items():
+        table = text[text.index(f"| {heading} |") :].partition("\n\n")[0]
+        titles = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
+        assert titles == [place.title for place in places]
+    assert len(PLACES) == 34
+
+
+@pytest.mark.parametrize("title", PLACES)
+def test_draws_have_the_shapes_and_the_horizon_that_are_said(title: str) -> None:
+    environment = PLACES[title].environment
+    horizon, dim, count = environment.horizon, environment.dim, environment.actions.count
+    assert _all(title, "parameters").shape == (horizon, dim)
+    assert _all(title, "means").shape == (horizon, count)
+    assert all(block.actions.shape[1:] == (dim, count) for block in _blocks(title))
+    assert all(np.isfinite(_all(title, field)).all() for field in ("actions", "means", "noise"))
+    said = re.search(r"T = ([\d,]+)", title)
+    assert said is None or int(said[1].replace(",", "")) == horizon
+
+
+@pytest.mark.parametrize("title", PLACES)
+def test_norms_come_up_to_what_the_problem_says_and_no_further(title: str) -> None:
+    problem = PLACES[title].problem
+    longest = max(block.longest for block in _blocks(title))
+    assert 0.98 < longest / problem.action_bound < 1 + 1e-9
+    norm = np.linalg.norm(_all(title, "parameters"), axis=1).max() / problem.theta_bound
+    assert 0.6 < norm < 1 + 1e-9
+
+
+@pytest.mark.parametrize("title", PLACES)
+def test_the_parameter_moves_at_the_change_points_or_gradually(title: str) -> None:
+    parameters, points = _all(title, "parameters"), PLACES[title].environment.change_points
+    moved = np.flatnonzero(np.any(np.diff(parameters, axis=0) != 0, axis=1)) + 2
+    assert tuple(moved) == points or len(moved) == len(parameters) - 1
+    assert "no change" not in title or len(moved) == 0
+
+
+@pytest.mark.parametrize("title", PLACES)
+def test_the_noise_has_the_level_that_is_told(title: str) -> None:
+    said = re.search(r"σ = ([\d.]+)", title)
+    level = PLACES[title].problem.noise
+    assert said is None or float(said[1]) == level
+    assert abs(_all(title, "noise").mean()) < 5 * level / len(_all(title, "noise")) ** 0.5
+
+
+@pytest.mark.parametrize("title", CLICKS)
+def test_clicks_are_0_or_1(title: str) -> None:
+    rewards = _all(title, "means") + _all(title, "noise")
+    np.testing.assert_allclose(rewards, rewards.round(), atol=1e-12)
+    assert set(rewards.round().ravel()) == {0.0, 1.0}
+    assert 0.0 < _all(title, "means").min() < _all(title, "means").max() < 1.0
+
+
+@pytest.mark.parametrize("title", CATALOGUES)
+def test_random_catalogues_stay_for_a_replication(title: str) -> None:
+    first, last = _blocks(title)[0].actions, _blocks(title)[-1].actions
+    np.testing.assert_array_equal(first, last)
+    assert not np.allclose(first, _blocks(title, 1)[0].actions)
+
+
+def test_catalogues_take_turns() -> None:
+    actions = _all("two catalogues take turns, an arm of each turns best", "actions")
+    assert not actions[::2, 3:].any()
+    assert not actions[1::2, :3].any()
+    assert (actions.sum(axis=1) == 1).all()
+
+
+def test_lengths_are_log_uniform() -> None:
+    actions = _all("d = 3, one jump, norms of actions from 0.001 to 1", "actions")
+    lengths = np.log10(np.linalg.norm(actions, axis=1)).ravel()
+    deciles = np.quantile(lengths, np.linspace(0, 1, 11))
+    np.testing.assert_allclose(deciles, np.linspace(-3, 0, 11), atol=0.05)
+
+
+def test_an_intercept_is_the_same_for_all_actions() -> None:
+    actions = _all("rewards far from zero, intercept, one jump", "actions")
+    assert (actions[:, 0] == 0.7).all()
+    assert np.linalg.norm(actions[:, 1:], axis=1).max() == pytest.approx(0.7)
+
+
+def test_heavy_tails_and_a_level_that_wanders() -> None:
+    title = "five arms, one change, Student-t noise with 3 degrees of freedom"
+    # The third quartile of Student's t with 3 degrees of freedom is 0.765.
+    assert np.median(np.abs(_all(title, "noise"))) == pytest.approx(0.35 * 0.765, rel=0.1)
+    noise = _all("d = 3, two jumps, noise level wanders over a factor of ten", "noise").ravel()
+    loud, quiet = (noise[middle - 100 : middle + 100].std() for middle in (471, 1414))
+    assert 8 < loud / quiet < 12
+
+
+def test_a_bound_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(TypeError, match="no bound"):
+        theta_bound(RandomWalk(step=0.1))
+
+
+def test_a_run_that_was_interrupted_gives_the_same_table(tmp_path: Path) -> None:
+    groups = {"Short": (PLACES["d = 4, one jump, T = 1000"], PLACES[CLICKS[1]])}
+    said: list[str] = []
+
+    def run(folder: str, say: Say = said.append) -> tuple[list[Row], str]:
+        rows = section.run(quick=True, say=say, groups=groups, kept=tmp_path / folder)
+        return rows, (tmp_path / folder / "quick" / "elsewhere.md").read_text("utf-8")
+
+    def interrupt(message: str) -> None:
+        if message.startswith(f"elsewhere, {CLICKS[1]}: 1 of 2"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run("resumed", interrupt)
+    rows, text = run("resumed")
+    # All of the first, and half of the second, had been kept.
+    assert [message.rpartition(": ")[2][:6] for message in said] == ["2 of 2", "1 of 2", "2 of 2"]
+    assert run("afresh") == (rows, text)
+    assert text.startswith("| Short | AdaptiveLinUCB | Best fixed | its memory |")
+    assert [row.subject for row in rows] == [place.title for place in groups["Short"]]
+    assert all(row.low < row.median < row.high for row in rows)
+
+
+def test_another_environment_is_not_taken_for_what_is_kept(tmp_path: Path) -> None:
+    def score(title: str) -> section.Score:
+        place = Place("one title", PLACES[title].environment, PLACES[title].action_bound)
+        return section.score(section.QUICK.cut(place), 2, tmp_path, lambda message: None)
+
+    first, other = score(CLICKS[0]), score("d = 4, one jump, T = 1000")
+    assert not np.array_equal(first.ours, other.ours)
