@@ -99,6 +99,12 @@ def override(settings: Settings, key: str, value: Any) -> Settings:
     return {**settings, head: override(inner, rest, value)}
 
 
+def takes_data(settings: Settings) -> bool:
+    """Whether the experiment reads the Criteo log, so that ``data`` of `build` means something."""
+    environment = settings.get("environment")
+    return isinstance(environment, dict) and environment.get("kind") == "criteo"
+
+
 def build(settings: Settings, *, data: Path | None = None, cache: Path | None = None) -> Experiment:
     """The experiment that settings describe.
 
@@ -147,7 +153,8 @@ def _environment(
 ) -> tuple[Environment, dict[str, Any]]:
     """The environment, and what is to be said of its data."""
     table = dict(_need(settings, "environment"))
-    if table.pop("kind", None) == "criteo":
+    if takes_data(settings):
+        del table["kind"]
         return criteo_environment(horizon=horizon, seed=seed, data=data, cache=cache, **table)
     missing = {"path", "actions", "noise"} - table.keys()
     if missing or len(table) > 3:
