@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .._compile import entry_point, lean_kernel
-from ..arrays import Array, float_array, non_negative, positive
+from ..arrays import Array, non_negative, positive
 from ..linalg import argmax, fill
 from ..memory import CLOCK
 from ..storage import StateFileError
@@ -242,9 +242,7 @@ class AdaptiveLinUCB(Detecting):
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V_x⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
-        rows = float_array("actions", actions, ndim=2)
-        if rows.shape[1] != self.dim:
-            raise ValueError(f"actions must have shape (K, {self.dim}), got {rows.shape}")
+        rows = self._rows(actions, none=True)
         out = np.empty(len(rows))
         _widths_entry(np.array(rows.T, order="C"), out, *self._state)
         return out
