@@ -42,6 +42,16 @@ experiment = Experiment(
 )
 """
 
+TOML_EXPERIMENT = """
+horizon = 80
+replications = 3
+policies = ["LinUCB"]
+[environment]
+path = { kind = "rotation", angle = 1.0, rounds = 50 }
+actions = { kind = "clipped-cube", dim = 2, count = 4 }
+noise = { kind = "gaussian", level = 0.1 }
+"""
+
 
 def driftbandits(*arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "driftbandits", *arguments]
@@ -54,6 +64,14 @@ def files(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A file that is not Criteo's log."""
+    file = tmp_path / "foreign.tsv.gz"
+    file.write_text("not a gzip file")
+    return file
 
 
 SMALL = ("--replications", "3", "--horizon", "120")
@@ -156,13 +174,39 @@ def test_errors_are_sentences_and_exit_with_2(
     assert "Traceback" not in done.stderr
 
 
-def test_a_foreign_criteo_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "foreign.tsv.gz"
-    file.write_text("not a gzip file")
-    done = driftbandits("reproduce", "criteo", "--data", str(file), "--out", str(tmp_path))
+def test_a_foreign_criteo_file_is_refused(foreign: Path, tmp_path: Path) -> None:
+    done = driftbandits("reproduce", "criteo", "--data", str(foreign), "--out", str(tmp_path))
     assert done.returncode == 2
     assert "foreign.tsv.gz" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("reproduce", n) for n in ("abrupt", "slow", "coverage")]
+    + [("run", "mine.toml"), ("run", "mine.py")],
+)
+def test_data_that_would_be_ignored_are_refused_before_any_work(
+    arguments: tuple[str, str], foreign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(TOML_EXPERIMENT)
+    Path("mine.py").write_text(PYTHON_EXPERIMENT)
+    done = driftbandits(*arguments, "--data", str(foreign))
+    assert done.returncode == 2
+    assert "Usage:" in done.stderr
+    assert "--data is read by" in done.stderr
+    assert not Path("results").exists()
+
+
+def test_reproduce_all_hands_data_to_criteo_alone(foreign: Path, tmp_path: Path) -> None:
+    few = ("--replications", "1", "--horizon", "20", "--policy", "LinUCB")
+    done = driftbandits("reproduce", "all", *few, "--data", str(foreign), "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "foreign.tsv.gz" in done.stderr
+    # What is written down to be repeated must not be a command that is refused.
+    for name in ("abrupt", "slow"):
+        assert "--data" not in Result.load(tmp_path / name).config["command"]
 
 
 @pytest.mark.thorough

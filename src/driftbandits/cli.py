@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -88,7 +88,7 @@ def _running_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--data",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="Your copy of Criteo's attribution log; a stand-in is made without it.",
+            help="Your copy of Criteo's attribution log (Criteo); a stand-in is made without it.",
         ),
         click.option("--policy", "names", multiple=True, help="Only this policy; repeatable."),
         click.option(
@@ -119,9 +119,11 @@ def reproduce(experiment: str, **options: Any) -> None:
       driftbandits reproduce slow --replications 20 --policy D-LinUCB --policy LinUCB
       driftbandits reproduce criteo --data criteo_attribution_dataset.tsv.gz
     """
-    names = BUILT_IN if experiment == "all" else (experiment,)
-    for name in names:
-        _run(_configured(experiments.built_in(name), options), f"reproduce {name}", options)
+    for name in BUILT_IN if experiment == "all" else (experiment,):
+        settings, chosen = experiments.built_in(name), options
+        if experiment == "all" and not experiments.takes_data(settings):
+            chosen = {**options, "data": None}
+        _run(_configured(settings, chosen), f"reproduce {name}", chosen)
     _report(options["out"])
 
 
@@ -233,6 +235,8 @@ def _configured(settings: dict[str, Any], options: dict[str, Any]) -> Experiment
     for key in ("replications", "horizon", "seed"):
         if options[key] is not None:
             settings = experiments.override(settings, key, options[key])
+    if options["data"] is not None and not experiments.takes_data(settings):
+        _refuse_data(f"{settings.get('name', 'this experiment')} has another")
     # Tuning and loading data may take a while; say what is being waited for.
     with _console.status(f"{settings.get('name', '')}: preparing the environment"):
         built = experiments.build(settings, data=options["data"], cache=options["out"] / "data")
@@ -242,6 +246,8 @@ def _configured(settings: dict[str, Any], options: dict[str, Any]) -> Experiment
 def _from_python(file: Path, options: dict[str, Any]) -> Experiment:
     if options["overrides"]:
         raise SettingsError("--set works on TOML files; a Python file sets its own values")
+    if options["data"] is not None:
+        _refuse_data("a Python file reads its own")
     built = runpy.run_path(str(file)).get("experiment")
     if not isinstance(built, Experiment):
         raise SettingsError(f"{file} must define `experiment`, an Experiment; got {built!r}")
@@ -251,6 +257,12 @@ def _from_python(file: Path, options: dict[str, Any]) -> Experiment:
     if options["horizon"] is not None:
         built = replace(built, environment=replace(built.environment, horizon=options["horizon"]))
     return _only(built, options["names"])
+
+
+def _refuse_data(why: str) -> NoReturn:
+    """Data that would be ignored: whoever names a file believes that it is read."""
+    message = f"--data is read by environments of kind criteo alone; {why}"
+    raise click.UsageError(message, ctx=click.get_current_context())
 
 
 def _only(built: Experiment, names: tuple[str, ...]) -> Experiment:

@@ -9,7 +9,7 @@ the rules then use B = 1. For B = 0 they remember the whole horizon.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from .arrays import non_negative, one_of, whole
 
@@ -61,9 +61,16 @@ def restart_length(
 
 
 def corrected_ridge(*, dim: int) -> float:
-    """λ = d, which the corrected discount goes with."""
+    """λ = d, which the corrected rules go with."""
     whole("dim", dim, least=1)
     return float(dim)
+
+
+def with_ridge(options: dict[str, Any], *, dim: int, tuning: Tuning) -> dict[str, Any]:
+    """A policy's options, with λ = d where the tuning is corrected and they name no ridge."""
+    if tuning == "corrected":
+        return {"ridge": corrected_ridge(dim=dim), **options}
+    return options
 
 
 def _corrected_length(dim: int, horizon: int, budget: float | None) -> float:

@@ -3,8 +3,9 @@
 from .as_published import DLinUCBAsPublished
 from .experiment import Experiment
 from .leaderboard import run_leaderboard, suite
-from .settings import BUILT_IN, SettingsError, build, built_in, override, read
+from .settings import BUILT_IN, build, built_in, override, read, takes_data
 from .standings import standings
+from .tables import SettingsError
 from .tracing import trace
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "run_leaderboard",
     "standings",
     "suite",
+    "takes_data",
     "trace",
 ]

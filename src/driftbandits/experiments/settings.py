@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..arrays import whole
 from ..environments import (
     Bounded,
     Catalogue,
@@ -28,6 +29,7 @@ from ..policies import Policy, Problem, registered
 from .as_published import DLinUCBAsPublished
 from .criteo import criteo_environment
 from .experiment import Experiment, logarithmic_rounds
+from .tables import SettingsError, check_keys, errors_at, make, table_at
 
 Settings = dict[str, Any]
 
@@ -48,10 +50,10 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "sphere": Sphere,
     "catalogue": Catalogue,
     "canonical-basis": canonical_basis,
-    "kronecker": lambda contexts, arms: Kronecker(contexts=_part("contexts", contexts), arms=arms),
+    "kronecker": Kronecker,
 }
 _NOISES: dict[str, Callable[..., Any]] = {"gaussian": Gaussian, "bounded": Bounded}
-_PARTS = {"path": _PATHS, "actions": _ACTIONS, "contexts": _ACTIONS, "noise": _NOISES}
+_PARTS = {"path": _PATHS, "actions": _ACTIONS, "noise": _NOISES}
 
 _KEYS = {
     "name",
@@ -67,10 +69,6 @@ _KEYS = {
     "policies",
     "published",
 }
-
-
-class SettingsError(ValueError):
-    """Settings that do not make an experiment; the message says which and why."""
 
 
 def built_in(name: str) -> Settings:
@@ -99,21 +97,23 @@ def override(settings: Settings, key: str, value: Any) -> Settings:
     return {**settings, head: override(inner, rest, value)}
 
 
+def takes_data(settings: Settings) -> bool:
+    """Whether the experiment reads the Criteo log, so that ``data`` of `build` means something."""
+    environment = settings.get("environment")
+    return isinstance(environment, dict) and environment.get("kind") == "criteo"
+
+
 def build(settings: Settings, *, data: Path | None = None, cache: Path | None = None) -> Experiment:
     """The experiment that settings describe.
 
     ``data`` is the user's copy of the Criteo log; without it a stand-in is made in ``cache``.
     """
     environment, problem, facts = prepare(settings, data=data, cache=cache)
-    try:
-        policies = _policies(settings, problem)
-    except TypeError as error:
-        raise SettingsError(str(error)) from None
     return Experiment(
         name=_need(settings, "name"),
         title=str(settings.get("title", settings["name"])),
         environment=environment,
-        policies=policies,
+        policies=_policies(settings, problem),
         replications=settings.get("replications", 100),
         seed=settings.get("seed", 0),
         regret_rounds=_rounds(settings, environment.horizon),
@@ -135,35 +135,37 @@ def prepare(
     if unknown:
         raise SettingsError(f"unknown setting(s): {', '.join(unknown)}")
     horizon, seed = _need(settings, "horizon"), settings.get("seed", 0)
-    try:
-        environment, facts = _environment(settings, horizon, seed, data, cache)
-        return environment, _problem(settings, environment, seed, facts), facts
-    except TypeError as error:
-        raise SettingsError(str(error)) from None
+    whole("horizon", horizon, least=1)  # before an environment says it of its own table
+    environment, facts = _environment(settings, horizon, seed, data, cache)
+    return environment, _problem(settings, environment, seed, facts), facts
 
 
 def _environment(
     settings: Settings, horizon: int, seed: int, data: Path | None, cache: Path | None
 ) -> tuple[Environment, dict[str, Any]]:
     """The environment, and what is to be said of its data."""
-    table = dict(_need(settings, "environment"))
-    if table.pop("kind", None) == "criteo":
-        return criteo_environment(horizon=horizon, seed=seed, data=data, cache=cache, **table)
-    missing = {"path", "actions", "noise"} - table.keys()
-    if missing or len(table) > 3:
-        raise SettingsError(f"environment needs path, actions and noise, got {sorted(table)}")
-    parts = {name: _part(name, part) for name, part in table.items()}
-    return Environment(**parts, horizon=horizon), {}
+    table = table_at("environment", _need(settings, "environment"))
+    if takes_data(settings):
+        del table["kind"]
+        known = {"horizon": horizon, "seed": seed, "data": data, "cache": cache}
+        return make("environment", criteo_environment, table, **known)
+    if "kind" in table:
+        raise SettingsError(f"environment.kind must be criteo or left out, got {table['kind']!r}")
+    check_keys("environment", Environment, table, known={"horizon"})
+    parts = {name: _part(f"environment.{name}", _PARTS[name], table[name]) for name in _PARTS}
+    return make("environment", Environment, parts, horizon=horizon), {}
 
 
-def _part(name: str, table: Mapping[str, Any]) -> Any:
-    options = dict(table)
+def _part(place: str, kinds: Mapping[str, Callable[..., Any]], table: Any) -> Any:
+    options = table_at(place, table)
     kind = options.pop("kind", None)
-    if kind not in _PARTS[name]:
-        raise SettingsError(f"{name}.kind must be one of {', '.join(_PARTS[name])}, got {kind!r}")
-    if "change_points" in options:
+    if kind not in kinds:
+        raise SettingsError(f"{place}.kind must be one of {', '.join(kinds)}, got {kind!r}")
+    if isinstance(options.get("change_points"), list):
         options["change_points"] = tuple(options["change_points"])
-    return _PARTS[name][kind](**options)
+    if kind == "kronecker" and "contexts" in options:
+        options["contexts"] = _part(f"{place}.contexts", kinds, options["contexts"])
+    return make(place, kinds[kind], options)
 
 
 def _problem(
@@ -177,31 +179,37 @@ def _problem(
         "change_points": environment.change_points,
         "noise": environment.noise.level,
     }
-    return Problem(**{**known, **settings.get("problem", {})})
+    given = table_at("problem", settings.get("problem", {}))
+    return make("problem", Problem, {**known, **given})
 
 
 def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
     policies: dict[str, Policy] = {}
-    for entry in _need(settings, "policies"):
-        options = {"policy": entry} if isinstance(entry, str) else dict(entry)
+    entries = _need(settings, "policies")
+    if not isinstance(entries, (list, tuple)):
+        raise SettingsError(f"policies must be a list, got {entries!r}")
+    for entry in entries:
+        table = {"policy": entry} if isinstance(entry, str) else entry
+        options = table_at("each of policies", table)
         name = options.pop("policy", None)
         label = options.pop("label", name)
         if label in policies:
             raise SettingsError(f"two policies have the label {label!r}")
-        policies[label] = _policy(name, options, problem)
+        policies[label] = _policy(name, f"policies.{label}", options, problem)
     if not policies:
         raise SettingsError("policies must not be empty")
     return policies
 
 
-def _policy(name: str, options: Settings, problem: Problem) -> Policy:
+def _policy(name: str, place: str, options: Settings, problem: Problem) -> Policy:
     """A policy at its documented tuning, but for the options that are given."""
     classes: dict[str, type[Policy]] = registered()
     classes[DLinUCBAsPublished.label] = DLinUCBAsPublished
     if name not in classes:
         raise SettingsError(f"policy must be one of {', '.join(classes)}, got {name!r}")
-    tuned = classes[name].tuned(problem)
-    return type(tuned)(**{**tuned.config, **options})
+    with errors_at("problem"):
+        tuned = classes[name].tuned(problem)
+    return make(place, type(tuned), {**tuned.config, **options})
 
 
 def _rounds(settings: Settings, horizon: int) -> tuple[int, ...]:

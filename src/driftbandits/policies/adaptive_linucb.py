@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .._compile import entry_point, lean_kernel
-from ..arrays import Array, float_array, non_negative, positive
+from ..arrays import Array, non_negative, positive
 from ..linalg import argmax, fill
 from ..memory import CLOCK
 from ..storage import StateFileError
-from .base import Policy
+from .detecting import Detecting, longer
 from .expert_bank import (
     DETECTIONS,
     ERROR,
@@ -160,7 +160,7 @@ _widths_entry = entry_point(_widths, "adaptive")
 
 @register("AdaptiveLinUCB", "learns how fast to forget; for any drift, told nothing of it")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AdaptiveLinUCB(Policy):
+class AdaptiveLinUCB(Detecting):
     """Learns how fast to forget, and the noise level, from the rewards alone.
 
     A bank of discounted estimators with memories 2d, 4d, 8d, … and "for ever" sees every reward.
@@ -172,6 +172,7 @@ class AdaptiveLinUCB(Policy):
     x is the expert at the median of the weights. One round in 25 is an audit, played by a single
     expert of shorter memory, so that what has not been played for long is tried again. Choices do
     not depend on the scale of rewards or of actions, and nothing is drawn at random.
+    ``detections`` are rounds after which "nothing has changed since the last of these" was refuted.
     There is no regret bound: docs/adaptive.md says what is proved, measured, and weak.
 
     Attributes:
@@ -192,6 +193,7 @@ class AdaptiveLinUCB(Policy):
     """
 
     kernels: ClassVar[Kernels] = ADAPTIVE
+    detections_counter: ClassVar[int] = DETECTIONS
 
     noise: float | None = None
     exploration: float = 1.0
@@ -234,21 +236,13 @@ class AdaptiveLinUCB(Policy):
         median = np.searchsorted(np.cumsum(facts[:-1, WEIGHT]), 0.5)
         return float(facts[median, REMEMBERED])
 
-    @property
-    def detections(self) -> tuple[int, ...]:
-        """Rounds after which "nothing has changed since the last of these" was refuted."""
-        count = int(self._state.counters[DETECTIONS])
-        return tuple(int(t) for t in self._state.detections[:count])
-
     def scores(self, actions: Any) -> Array:
         """What is maximised, for every action of ``actions`` (K, d), shape (K,)."""
         return self._scores(actions)
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V_x⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
-        rows = float_array("actions", actions, ndim=2)
-        if rows.shape[1] != self.dim:
-            raise ValueError(f"actions must have shape (K, {self.dim}), got {rows.shape}")
+        rows = self._rows(actions, none=True)
         out = np.empty(len(rows))
         _widths_entry(np.array(rows.T, order="C"), out, *self._state)
         return out
@@ -256,7 +250,8 @@ class AdaptiveLinUCB(Policy):
     def advance(self, *, rounds: float = 1) -> None:
         """Close rounds without their rewards; a fraction moves the clock by that much."""
         positive("rounds", rounds)
-        self._reserve(rounds=rounds, detections=1)
+        self._make_room_for_experts(rounds)
+        super()._make_room(1)  # however many rounds are closed, at most one is a detection
         super().advance(rounds=rounds)
 
     @property
@@ -277,33 +272,24 @@ class AdaptiveLinUCB(Policy):
         return state
 
     def _make_room(self, more: int) -> None:
-        self._reserve(rounds=more, detections=more)
+        self._make_room_for_experts(more)
+        super()._make_room(more)
 
-    def _reserve(self, *, rounds: float, detections: int) -> None:
-        """Rows for the experts that are born in ``rounds`` rounds, and for ``detections``."""
-        state, grown = self._state, {}
+    def _make_room_for_experts(self, rounds: float) -> None:
+        """Rows for the experts that are born in ``rounds`` rounds."""
+        state = self._state
         clock = state.counters[CLOCK] + rounds
         if clock >= birth(self.dim, len(state.facts) - 1):
             experts = experts_at(self.dim, clock)
-            grown = {name: _longer(getattr(state, name), experts) for name in ROWS}
-        found = int(state.counters[DETECTIONS]) + detections
-        if found > len(state.detections):
-            grown["detections"] = _longer(state.detections, 2 * found)
-        if grown:
+            grown = {name: longer(getattr(state, name), experts) for name in ROWS}
             self._adopt(state._replace(**grown))
 
     def _growing(self) -> tuple[str, ...]:
-        return (*ROWS, "detections")
+        return (*ROWS, *super()._growing())
 
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         rows = {len(getattr(state, name)) for name in ROWS}
         sources = state.copies[..., 1]
         if len(rows) > 1 or not np.isin(sources, np.arange(min(rows))).all():
             raise StateFileError("the arrays of the experts do not fit each other")
-        return {EXPERTS: (1, min(rows)), DETECTIONS: (0, len(state.detections))}
-
-
-def _longer(array: Array, rows: int) -> Array:
-    longer = np.zeros((rows, *array.shape[1:]))
-    longer[: len(array)] = array
-    return longer
+        return {EXPERTS: (1, min(rows)), **super()._counter_ranges(state)}

@@ -295,14 +295,18 @@ class Policy(ABC):
 
     def _refuse(self, rows: Array, rewards: Array = _ON_TIME) -> None:
         """Raise what is wrong with actions, and rewards if given, that compiled code refused."""
-        float_array("actions", rows, ndim=2)
-        if rows.shape[1] != self.dim or len(rows) == 0:
-            raise ValueError(
-                f"actions must have shape (K, {self.dim}) with K of at least 1, got {rows.shape}"
-            )
+        self._rows(rows)
         # The last digit of a norm is not the same in both; what compiled code refused is refused.
         self._check_norms(rows, slack=0.5 * NORM_SLACK)
         float_array("rewards", rewards, ndim=1)
+
+    def _rows(self, actions: Any, *, none: bool = False) -> Array:
+        """``actions`` as an array (K, d) of finite numbers; ``none`` allows for K = 0."""
+        rows = float_array("actions", actions, ndim=2)
+        if rows.shape[1] != self.dim or (len(rows) == 0 and not none):
+            least = "" if none else " with K of at least 1"
+            raise ValueError(f"actions must have shape (K, {self.dim}){least}, got {rows.shape}")
+        return rows
 
     def _check_norms(self, rows: Array, *, slack: float = NORM_SLACK) -> None:
         """Refuse actions (K, d) that are longer than the bound."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from .change_test import (
     State,
     prepare_entry,
 )
+from .detecting import Detecting
 from .kernels import Kernels
 from .linear import EstimatingPolicy, Fit
 from .problem import Problem
@@ -31,7 +32,7 @@ from .registry import register
 
 @register("DAL", "LinUCB that restarts when it detects a change; for rare changes, told no budget")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DetectRestartLinUCB(EstimatingPolicy):
+class DetectRestartLinUCB(Detecting, EstimatingPolicy):
     """Detection-augmented LinUCB, after DAL (Gerogiannis et al., arXiv 2501.19401).
 
     The paper's: a stationary learner, here LinUCB; forced rounds, more frequent after each
@@ -71,6 +72,7 @@ class DetectRestartLinUCB(EstimatingPolicy):
     """
 
     kernels: ClassVar[Kernels] = DETECTING
+    detections_counter: ClassVar[int] = DETECTIONS
 
     exploration: float = 0.005
     false_alarm: float = 0.01
@@ -81,12 +83,6 @@ class DetectRestartLinUCB(EstimatingPolicy):
         """α = √(d log T / T) / 8 for the problem's horizon; its budget is not used."""
         rate = math.sqrt(problem.dim * math.log(problem.horizon) / problem.horizon) / 8
         return cls(exploration=min(rate, 1.0), **problem.common())
-
-    @property
-    def detections(self) -> tuple[int, ...]:
-        """Rounds after which a change was declared."""
-        count = int(self._state.counters[DETECTIONS])
-        return tuple(int(t) for t in self._state.detections[:count])
 
     def _validate(self) -> None:
         super()._validate()
@@ -140,19 +136,6 @@ class DetectRestartLinUCB(EstimatingPolicy):
         radius = float(state.counters[RADIUS])
         return Fit(state.factor, state.unweighted, self.ridge, state.theta, radius)
 
-    def _growing(self) -> tuple[str, ...]:
-        return ("detections",)
-
-    def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
-        return {DETECTIONS: (0, len(state.detections))}
-
     def _held(self, rounds: int) -> int:
         # A detection needs a split, and something after it.
         return rounds // STRIDE + 1
-
-    def _make_room(self, more: int) -> None:
-        count = int(self._state.counters[DETECTIONS])
-        if count + more > len(self._state.detections):
-            grown = np.zeros(2 * (count + more))
-            grown[:count] = self._state.detections[:count]
-            self._adopt(self._state._replace(detections=grown))

@@ -38,8 +38,7 @@ class Discounted(WeightedEstimate):
         γ = 1 − max(1/T, √(B/(dT))) with λ = d, which has a proof. An unknown B is taken as 1.
         """
         gamma = rules.discount(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
-        if tuning == "corrected":
-            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
+        options = rules.with_ridge(options, dim=dim, tuning=tuning)
         return cls(dim=dim, gamma=gamma, **options)
 
     @classmethod

@@ -14,6 +14,7 @@ from ..confidence import per_round_radius
 from ..linalg import argmax, cholesky, copy, copy_matrix, fill, fill_matrix, solve, whiten
 from ..memory import CLOCK
 from ..sums import accumulate
+from .detecting import Detecting
 from .kernels import Kernels
 from .linear import Fit, LinearPolicy
 from .problem import Problem
@@ -225,7 +226,7 @@ _prepare_leader_entry = entry_point(_prepare_leader, "dynamic")
 
 @register("dLinUCB", "a pool of LinUCB models with change detection; for rare large changes")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DynamicLinUCB(LinearPolicy):
+class DynamicLinUCB(Detecting, LinearPolicy):
     """dLinUCB (Wu, Iyer and Wang, SIGIR 2018), as the paper ran it.
 
     Each model of the pool counts how often the last rewards fell outside what it predicted,
@@ -252,6 +253,7 @@ class DynamicLinUCB(LinearPolicy):
     """
 
     kernels: ClassVar[Kernels] = DYNAMIC
+    detections_counter: ClassVar[int] = DETECTIONS
 
     memory: int = 200
     delta1: float = 0.01
@@ -262,12 +264,6 @@ class DynamicLinUCB(LinearPolicy):
     def tuned(cls, problem: Problem) -> Self:
         """The constants of the paper's experiments; nothing depends on budget or horizon."""
         return cls(**problem.common())
-
-    @property
-    def detections(self) -> tuple[int, ...]:
-        """Rounds after which a change was declared."""
-        count = int(self._state.counters[DETECTIONS])
-        return tuple(int(t) for t in self._state.detections[:count])
 
     def _validate(self) -> None:
         super()._validate()
@@ -318,15 +314,5 @@ class DynamicLinUCB(LinearPolicy):
         radius = float(state.facts[m, RADIUS])
         return Fit(state.factors[m], state.unweighted, self.ridge, state.thetas[m], radius)
 
-    def _growing(self) -> tuple[str, ...]:
-        return ("detections",)
-
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
-        return {MODELS: (1, POOL), DETECTIONS: (0, len(state.detections))}
-
-    def _make_room(self, more: int) -> None:
-        count = int(self._state.counters[DETECTIONS])
-        if count + more > len(self._state.detections):
-            grown = np.zeros(2 * (count + more))
-            grown[:count] = self._state.detections[:count]
-            self._adopt(self._state._replace(detections=grown))
+        return {MODELS: (1, POOL), **super()._counter_ranges(state)}

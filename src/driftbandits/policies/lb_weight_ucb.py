@@ -54,7 +54,7 @@ class LBWeightUCB(WeightedPolicy):
     ) -> Self:
         """γ = 1 − max(1/T, √(B/(dT))) and, unless given, λ = d; an unknown B is taken as 1."""
         gamma = rules.discount(dim=dim, horizon=horizon, budget=budget, tuning="corrected")
-        options.setdefault("ridge", rules.corrected_ridge(dim=dim))
+        options = rules.with_ridge(options, dim=dim, tuning="corrected")
         return cls(dim=dim, gamma=gamma, **options)
 
     @classmethod

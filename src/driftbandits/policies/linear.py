@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, float_array, non_negative, open_unit, positive
+from ..arrays import Array, non_negative, open_unit, positive
 from ..sums import widths_entry
 from .base import Policy
 
@@ -55,9 +55,7 @@ class EstimatingPolicy(Policy):
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V⁻¹ Ṽ V⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
-        rows = float_array("actions", actions, ndim=2)
-        if rows.shape[1] != self.dim:
-            raise ValueError(f"actions must have shape (K, {self.dim}), got {rows.shape}")
+        rows = self._rows(actions, none=True)
         fit = self._fit()
         out = np.empty(len(rows))
         columns = np.array(rows.T, order="C")

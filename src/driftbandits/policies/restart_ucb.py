@@ -62,8 +62,7 @@ class RestartUCB(WeightedPolicy):
         H = d^{1/4} √(T/(1 + B)), with λ = d. An unknown B is taken as 1.
         """
         length = rules.restart_length(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
-        if tuning == "corrected":
-            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
+        options = rules.with_ridge(options, dim=dim, tuning=tuning)
         return cls(dim=dim, length=length, **options)
 
     @classmethod

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._compile import kernel, lean_kernel
-from ..arrays import Array, float_array, one_of, positive, whole
+from ..arrays import Array, one_of, positive, whole
 from ..memory import RADIUS
 from ..randomness import stream_state, uniform
 from .discounted import Discounted
@@ -118,11 +118,7 @@ class SampledPolicy(Discounted):
 
     def _asked(self, actions: Any) -> tuple[Array, Fit, float]:
         """Actions (K, d), the estimate and a; refused as by ``select``, and the state untouched."""
-        rows = float_array("actions", actions, ndim=2)
-        if rows.shape[1] != self.dim or len(rows) == 0:
-            raise ValueError(
-                f"actions must have shape (K, {self.dim}) with K of at least 1, got {rows.shape}"
-            )
+        rows = self._rows(actions)
         self._check_norms(rows)
         fit = self._fit_of([array.copy() for array in self._state])
         scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise

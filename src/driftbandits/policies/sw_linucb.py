@@ -65,8 +65,7 @@ class SWLinUCB(Windowed, WeightedPolicy):
         λ = d. An unknown B is taken as 1.
         """
         window = rules.window(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
-        if tuning == "corrected":
-            options.setdefault("ridge", rules.corrected_ridge(dim=dim))
+        options = rules.with_ridge(options, dim=dim, tuning=tuning)
         return cls(dim=dim, window=window, horizon=horizon, **options)
 
     @classmethod

@@ -1,0 +1,43 @@
+"""AdaptiveLinUCB: when it audits itself, and that asking changes nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
+from oracles import Floats
+
+
+def audits(rounds: int) -> Floats:
+    """The rounds, counted from 0, whose scores are those of one expert and not of the average."""
+    policy, found = AdaptiveLinUCB(dim=2), []
+    for t in range(rounds):
+        probe = np.array([[1e-3, 0.0], [0.0, 1e-3]])
+        plain = probe @ policy.theta + policy.radius * policy.widths(probe)
+        if not np.allclose(policy.scores(probe), plain, rtol=1e-6, atol=0):
+            found.append(t)
+        policy.update([0.5, -0.5] if t % 2 else [0.3, 0.6], float(t % 3))
+    return np.array(found)
+
+
+def test_audits_come_evenly() -> None:
+    """One in every 25 rounds, and in all phases of whatever recurs."""
+    found = audits(8000)
+    np.testing.assert_array_equal(found // 25, np.arange(320))
+    for period in (2, 3, 5, 7, 12, 24, 25, 60):
+        counts = np.bincount(found % period, minlength=period)
+        # Places drawn at random would give counts of variance 320 (1 − 1/p)/p.
+        deviation = math.sqrt(320 / period * (1 - 1 / period))
+        assert np.abs(counts - 320 / period).max() < 4 * deviation
+
+
+def test_scores_do_not_depend_on_how_often_they_are_asked_for() -> None:
+    policy, rng = AdaptiveLinUCB(dim=3), np.random.default_rng(4)
+    for t in range(120):
+        actions = rng.uniform(-0.5, 0.5, (4, 3))
+        first = policy.scores(actions)
+        policy.select(rng.uniform(-0.5, 0.5, (2, 3)))
+        np.testing.assert_array_equal(policy.scores(actions), first)
+        policy.update(actions[t % 4], float(rng.standard_normal()))

@@ -1,0 +1,91 @@
+"""AdaptiveLinUCB: late rewards, silences, and time that moves by parts."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive_streams import assert_close, events
+from driftbandits.linalg import symmetric
+from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
+from driftbandits.policies.expert_bank import COPIES, UNIT
+from oracles import Floats
+from test_policies_exact import apply
+
+
+def sums(policy: AdaptiveLinUCB) -> tuple[Floats, Floats]:
+    """V_j without λ and b_j, of all experts."""
+    state, count = policy._state, len(policy.weights)
+    units = state.facts[:count, UNIT]
+    return (
+        np.array([symmetric(gram[0]) for gram in state.grams[:count]]) / units[:, None, None],
+        state.moments[:count, 0] / units[:, None],
+    )
+
+
+def births_alone(policy: AdaptiveLinUCB) -> bool:
+    """Whether nothing was overwritten: the log of the last expert has its own birth, no other's."""
+    copies = policy._state.facts[: len(policy.weights), COPIES]
+    return bool(copies.max(initial=0) <= 1 and copies[:1].max(initial=0) == 0)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 60), st.data())
+def test_late_rewards_leave_the_same_sums(
+    seed: int, dim: int, rounds: int, data: st.DataObject
+) -> None:
+    rng = np.random.default_rng(seed)
+    actions = rng.uniform(-1.0, 1.0, (rounds, dim)) / dim
+    rewards = rng.standard_normal(rounds)
+    on_time, late = AdaptiveLinUCB(dim=dim), AdaptiveLinUCB(dim=dim)
+    for action, reward in zip(actions, rewards, strict=True):
+        on_time.update(action, reward)
+        late.advance()
+    for t in data.draw(st.permutations(range(rounds))):
+        late.update(actions[t], rewards[t], round=t + 1)
+    assert late.round == on_time.round
+    if births_alone(on_time) and births_alone(late):
+        for got, expected in zip(sums(late), sums(on_time), strict=True):
+            assert_close(got, expected, "sums")
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 25))
+def test_time_may_be_moved_in_parts(seed: int, dim: int, parts: int) -> None:
+    rng = np.random.default_rng(seed)
+    whole, divided = AdaptiveLinUCB(dim=dim), AdaptiveLinUCB(dim=dim)
+    for event in events(rng, dim, 60, fractional=False):
+        apply(whole, event)
+        apply(divided, event)
+    whole.advance(rounds=64)
+    for _ in range(parts):
+        divided.advance(rounds=64 / parts)
+    np.testing.assert_allclose(divided.weights, whole.weights, rtol=1e-12)
+    assert divided.detections == whole.detections
+    for got, expected in zip(sums(divided), sums(whole), strict=True):
+        assert_close(got, expected, "sums")
+
+
+def test_silence_ages_every_expert_but_the_last() -> None:
+    policy = AdaptiveLinUCB(dim=1)
+    for _ in range(64):
+        policy.update([1.0], 1.0)
+    before = sums(policy)[1][:, 0]
+    policy.advance(rounds=10)
+    after = sums(policy)[1][:, 0]
+    np.testing.assert_allclose(after[:-1] / before[:-1], (1 - 1 / policy.memories[:-1]) ** 10)
+    assert after[-1] == before[-1]
+
+
+def test_a_round_that_the_log_has_forgotten_weighs_nothing_where_it_is_unknown() -> None:
+    """A few dozen jumps overwrite some expert more often than its log can hold."""
+    policy = AdaptiveLinUCB(dim=1)
+    rng = np.random.default_rng(0)
+    for t in range(6000):
+        policy.update([1.0], 100.0 * (-1) ** (t // 25) + 0.1 * rng.standard_normal())
+    assert policy._state.facts[:, COPIES].max() > 64
+    before = sums(policy)[0]
+    policy.update([1.0], 1.0, round=2)
+    added = (sums(policy)[0] - before)[:, 0, 0]
+    assert (added >= 0).all()
+    assert (added <= 1).all()
+    assert np.isfinite(policy.theta).all()

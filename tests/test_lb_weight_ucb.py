@@ -1,0 +1,64 @@
+"""LB-WeightUCB against its definition, beside D-LinUCB, and its tuning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import oracles
+from driftbandits import DLinUCB, Problem
+from driftbandits.policies import weighted
+from driftbandits.policies.lb_weight_ucb import LBWeightUCB
+from oracles import History, Truth
+from test_policies_exact import TOLERANCE, Case, apply, assert_agrees, cases, discounts
+
+
+@given(cases(), discounts())
+def test_lb_weight_ucb(case: Case, gamma: float) -> None:
+    k, history = case.bounds, History()
+    policy = LBWeightUCB(gamma=gamma, **case.options)
+    for position, event in enumerate(case.events, start=1):
+        apply(policy, event)
+        history.apply(event)
+        if position in (len(case.events) // 2, len(case.events)):
+            truth = history.truth(history.discounted(gamma), dim=k.dim, ridge=k.ridge)
+            radius = oracles.per_round_radius(k, mu=k.ridge, weight_squares=truth.weight_squares)
+            one_matrix = replace(truth, V_squared=truth.V)
+            assert_agrees(policy, one_matrix, radius, case.actions)
+            assert_misses_by_definition(policy, one_matrix, radius)
+
+
+def assert_misses_by_definition(policy: Any, truth: Truth, radius: np.longdouble) -> None:
+    """The ellipsoid {‖θ̂ − θ‖_V ≤ β}: just inside and just outside, in a direction of its own."""
+    direction = np.ones(policy.dim)
+    length = float(truth.distance(np.asarray(truth.theta, dtype=float) + direction))
+    parameters = weighted.Parameters(*policy._parameters)
+    for factor, missed in ((0.999, False), (1.001, True)):
+        theta = np.asarray(truth.theta, dtype=float) + factor * float(radius) / length * direction
+        assert weighted.misses(parameters, policy._state, theta) is missed
+
+
+@given(cases(), discounts())
+def test_one_matrix_explores_at_least_as_much_as_two(case: Case, gamma: float) -> None:
+    one = LBWeightUCB(gamma=gamma, **case.options)
+    two = DLinUCB(gamma=gamma, **case.options)
+    for event in case.events:
+        apply(one, event)
+        apply(two, event)
+    # The open round closes, and with it goes the weight above one of an early reward.
+    for policy in (one, two):
+        policy.advance()
+    wide, narrow = one.widths(case.actions), two.widths(case.actions)
+    assert (wide >= narrow * (1 - TOLERANCE)).all()
+
+
+def test_lb_weight_ucb_has_the_tuning_of_the_theorem() -> None:
+    policy = LBWeightUCB.tuned(Problem(dim=3, horizon=1200, budget=2.5, ridge=0.1))
+    assert policy.ridge == 3.0
+    assert policy.gamma == pytest.approx(1 - math.sqrt(2.5 / 3600), rel=1e-14)
+    assert LBWeightUCB.from_budget(dim=3, horizon=1200, ridge=0.5).ridge == 0.5

@@ -1,0 +1,99 @@
+"""Errors in settings: they name the table and the key, as the file has them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from driftbandits.environments.criteo import CriteoFileError
+from driftbandits.experiments import build, built_in, override
+from test_experiments import tiny
+
+CUBE = {"kind": "clipped-cube", "dim": 2, "count": 5}
+SPHERE = {"kind": "sphere", "dim": 2, "count": 1}
+
+
+def with_actions(**actions: Any) -> dict[str, Any]:
+    return override(tiny(), "environment.actions", actions)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            with_actions(kind="clipped-cube", dim=2, cout=5),
+            "environment.actions: unknown key 'cout'; it takes dim, count",
+        ),
+        (
+            with_actions(kind="clipped-cube", dim=2),
+            "environment.actions: the key count is missing",
+        ),
+        (
+            with_actions(**{**CUBE, "dim": 0}),
+            "environment.actions: dim must be an integer of at least 1, got 0",
+        ),
+        (
+            with_actions(kind="kronecker", arms=2, contexts={**SPHERE, "cout": 5}),
+            "environment.actions.contexts: unknown key 'cout'; it takes dim, count",
+        ),
+        (
+            with_actions(kind="kronecker", arms=0, contexts=SPHERE),
+            "environment.actions: arms must be an integer of at least 1, got 0",
+        ),
+        (
+            with_actions(kind="kronecker", arms=2),
+            "environment.actions: the key contexts is missing",
+        ),
+        (
+            with_actions(kind="cube"),
+            "environment.actions.kind must be one of clipped-cube, sphere, catalogue, "
+            "canonical-basis, kronecker, got 'cube'",
+        ),
+        (
+            with_actions(**{**CUBE, "dim": 3}),
+            "environment: path and actions must have one dimension, got 2 and 3",
+        ),
+        (
+            override(tiny(), "environment.path.change_points", 5),
+            "environment.path: 'int' object is not iterable",
+        ),
+        (override(tiny(), "environment.noise", 1.0), "environment.noise must be a table, got 1.0"),
+        (
+            override(tiny(), "environment.kind", "criteoo"),
+            "environment.kind must be criteo or left out, got 'criteoo'",
+        ),
+        (
+            override(built_in("criteo"), "environment.horizon", 9),
+            "environment: unknown key 'horizon'; it takes dim, change_point, flipped, noise",
+        ),
+        (tiny(horizon=0), "horizon must be an integer of at least 1, got 0"),
+        (tiny(problem=0.1), "problem must be a table, got 0.1"),
+        (
+            tiny(problem={"ridge": -1.0}),
+            "problem: ridge must be a finite number above 0, got -1.0",
+        ),
+        (
+            tiny(policies=[{"policy": "Random", "sead": 1}]),
+            "policies.Random: unknown key 'sead'; it takes dim, action_bound, seed",
+        ),
+        (
+            tiny(policies=[{"policy": "D-LinUCB", "label": "mine", "gamma": 2.0}]),
+            "policies.mine: gamma must lie in (0, 1), got 2.0",
+        ),
+        (tiny(policies="LinUCB"), "policies must be a list, got 'LinUCB'"),
+        (tiny(policies=[1]), "each of policies must be a table, got 1"),
+    ],
+)
+def test_errors_name_the_table_and_the_key(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        build(settings)
+
+
+def test_data_that_cannot_be_read_are_no_error_of_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "foreign.tsv.gz"
+    file.write_text("not a gzip file")
+    with pytest.raises(CriteoFileError, match=r"foreign\.tsv\.gz"):
+        build(built_in("criteo"), data=file)
