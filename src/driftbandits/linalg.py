@@ -25,7 +25,7 @@ def fill(vector: Array, value: float) -> None:
         vector[i] = value
 
 
-@lean_kernel
+@large_kernel
 def fill_matrix(matrix: Array, value: float) -> None:
     """matrix ← value."""
     for i in range(matrix.shape[0]):
@@ -39,7 +39,7 @@ def copy(source: Array, target: Array) -> None:
         target[i] = source[i]
 
 
-@lean_kernel
+@large_kernel
 def copy_matrix(source: Array, target: Array) -> None:
     """target ← source, both matrices."""
     for i in range(source.shape[0]):
@@ -98,15 +98,15 @@ def _four(matrix: Array, i: int, j: int) -> tuple[float, float, float, float]:
     return matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
 
 
-@lean_kernel
-def _finish_row(factor: Array, i: int, first: int, ridge: float) -> None:
-    """Row i of R, from which rows before ``first`` are subtracted already.
+@large_kernel
+def _finish_row(factor: Array, i: int, pending: int, ridge: float) -> None:
+    """Row i of R, from which all rows above are subtracted already but for the last ``pending``.
 
     A pivot is a Schur complement of a matrix that is at least ridge·I, so it is at least
     ``ridge``: clamping it there repairs rounding, and the factor is always positive definite.
     """
     row = factor[i, i:]
-    for j in range(first, i):
+    for j in range(i - pending, i):
         subtract(row, factor[j, i], factor[j, i:])
     pivot = np.sqrt(max(row[0] + ridge, ridge))
     scale(row, 1.0 / pivot)
@@ -134,7 +134,7 @@ def _cholesky_by_rows(gram: Array, ridge: float, factor: Array) -> None:
         copy(gram[i, i:], factor[i, i:])
     for i in range(0, fours, 4):
         for j in range(i, i + 4):
-            _finish_row(factor, j, i, ridge)
+            _finish_row(factor, j, j - i, ridge)
         for j in range(i + 4, fours, 2):
             _subtract_four(
                 (factor[i, j:], factor[i + 1, j:], factor[i + 2, j:], factor[i + 3, j:]),
@@ -144,7 +144,7 @@ def _cholesky_by_rows(gram: Array, ridge: float, factor: Array) -> None:
                 _four(factor, i, j + 1),
             )
     for i in range(fours, dim):
-        _finish_row(factor, i, 0, ridge)
+        _finish_row(factor, i, i, ridge)
 
 
 @lean_kernel

@@ -36,18 +36,17 @@ CLOCK = 0  # n, rounds closed
 STEPS = 1  # changes of the state so far, what an anytime bound has to cover
 UNIT = 2  # what a weight of one is stored as
 WEIGHT_SQUARES = 3  # Σ w² over what is remembered, in units squared
-STALE = 4  # 1 where the factorisation is older than the sums
-RADIUS = 5  # of the last factorisation
-FIRST = 6  # row of ``history`` with the oldest observation
-STORED = 7  # observations in ``history``
-WITHDRAWN = 8  # observations taken out since the sums were last made afresh
-RESTARTS_DONE = 9
-LAST_RESTART = 10  # rounds before this one are forgotten
-RIDGE = 11  # λ in force, in units
-MU = 12  # μ in force, in units squared
-RESTORED = 13  # the clock when λ was last put in place
-FACTOR_AGE = 14  # rank-one changes of the factor since it was made; −1 where it has to be made
-COUNTERS = 15
+RADIUS = 4  # of the last factorisation
+FIRST = 5  # row of ``history`` with the oldest observation
+STORED = 6  # observations in ``history``
+WITHDRAWN = 7  # observations taken out since the sums were last made afresh
+RESTARTS_DONE = 8
+LAST_RESTART = 9  # rounds before this one are forgotten
+RIDGE = 10  # λ in force, in units
+MU = 11  # μ in force, in units squared
+RESTORED = 12  # the clock when λ was last put in place
+FACTOR_AGE = 13  # rank-one changes of the factor since it was made; −1 where it has to be made
+COUNTERS = 14
 
 # Share of λ below which it is restored before its time.
 FADED = 1e-2
@@ -61,12 +60,12 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
     """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
     s.counters[CLOCK] += rounds
     s.counters[STEPS] += 1.0
-    s.counters[STALE] = 1.0
     if p.gamma < 1.0:
         _discount(p, s, rounds)
     if p.window > 0.0:
         _leave_window(p, s)
-    _restart_if_due(p, s)
+    if p.period > 0.0 or s.restarts.size > 0:
+        _restart_if_due(p, s)
 
 
 @inline_kernel
@@ -92,15 +91,20 @@ def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     squared = weight * abs(weight)
     accumulate(s.gram, s.gram_squared, s.moment, action, reward, weight, squared)
     s.counters[WEIGHT_SQUARES] += squared
-    s.counters[STALE] = 1.0
     if p.follow == 0.0:
         s.counters[FACTOR_AGE] = -1.0
     elif s.counters[FACTOR_AGE] >= 0.0:
-        # θ̂ is out of date from here on, so that its place can hold the vector of the change.
-        for i in range(s.theta.size):
-            s.theta[i] = action[i]
-        kept = update_factor(s.factor, s.theta, weight, 0.5 * s.counters[RIDGE])
-        s.counters[FACTOR_AGE] = s.counters[FACTOR_AGE] + 1.0 if kept else -1.0
+        _follow(s.counters, s.factor, s.theta, action, weight)
+
+
+@large_kernel
+def _follow(counters: Array, factor: Array, theta: Array, action: Array, weight: float) -> None:
+    """Change the factor as the sums have changed."""
+    # θ̂ is out of date from here on, so that its place can hold the vector of the change.
+    for i in range(theta.size):
+        theta[i] = action[i]
+    kept = update_factor(factor, theta, weight, 0.5 * counters[RIDGE])
+    counters[FACTOR_AGE] = counters[FACTOR_AGE] + 1.0 if kept else -1.0
 
 
 @inline_kernel
@@ -177,7 +181,7 @@ def _sum_afresh(
     counters[WITHDRAWN] = 0.0
 
 
-@inline_kernel
+@large_kernel
 def _restart_if_due(p: Any, s: Any) -> None:
     """Forget all at the rounds of ``restarts``, in order, and after each ``period``, if any."""
     opening = s.counters[CLOCK] + 1.0
@@ -202,7 +206,6 @@ def start_afresh(s: Any, first: float) -> None:
     s.counters[STORED] = 0.0
     s.counters[WITHDRAWN] = 0.0
     s.counters[LAST_RESTART] = first
-    s.counters[STALE] = 1.0
     s.counters[FACTOR_AGE] = -1.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .._compile import kernel
+from .._compile import inline_kernel
 from ..arrays import Array
 from ..memory import UNIT
 from ..policies import DLinUCB
@@ -13,7 +13,7 @@ from ..policies import weighted as family
 from ..policies.kernels import Kernels
 
 
-@kernel
+@inline_kernel
 def learn(p: family.Parameters, s: family.State, action: Array, reward: float, age: float) -> None:
     """Ṽ ← γ² V + a aᵀ + (1 − γ²) λI with the *new* V, where Algorithm 1 has the old Ṽ."""
     family.learn(p, s, action, reward, age)

@@ -68,7 +68,7 @@ def radius_of(p: Parameters, s: State) -> float:
 
 
 @lean_kernel
-def pool(s: State) -> None:
+def prepare(p: Parameters, s: State) -> None:
     """θ̄ = Σ w_j θ_j, written to ``theta``."""
     fill(s.theta, 0.0)
     for j in range(int(s.counters[EXPERTS])):
@@ -93,7 +93,6 @@ def spread_out(s: State, x: int, columns: Array, out: Array) -> None:
 @lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The action of the largest aᵀθ̄ + c σ̂ √(aᵀV_x⁻¹a); in audits that of one expert alone."""
-    pool(s)
     x, estimate, radius = median_expert(s), s.theta, radius_of(p, s)
     place = audit_place(s)
     if place < 1.0:
@@ -146,12 +145,12 @@ ADAPTIVE = Kernels(
     choose=choose,
     learn=learn,
     advance=advance,
+    prepare=prepare,
 )
 
 
 def _widths(columns: Array, out: Array, *state: Array) -> None:
     s = State(*state)
-    pool(s)
     spread_out(s, median_expert(s), columns, out)
 
 
@@ -206,7 +205,7 @@ class AdaptiveLinUCB(Detecting):
     @property
     def theta(self) -> Array:
         """The averaged estimate θ̄, shape (d,)."""
-        _widths_entry(np.empty((self.dim, 0)), np.empty(0), *self._state)
+        self._prepare()
         return np.array(self._state.theta)
 
     @property

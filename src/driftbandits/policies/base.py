@@ -18,7 +18,7 @@ from ..arrays import Array, float_array, numbers, positive, whole
 from ..memory import CLOCK
 from ..storage import StateFileError, write_state
 from .kernels import NORM_SLACK, EntryPoints, Kernels, entry_points
-from .packing import FIRST_PARAMETER, fields_of, pack, views
+from .packing import FIRST_PARAMETER, STALE, fields_of, pack, views
 from .problem import Problem
 
 _FLOAT = np.dtype(np.float64)
@@ -89,10 +89,15 @@ class Policy(ABC):
 
     def _adopt(self, state: Any) -> None:
         """Go on from a copy of ``state``."""
-        packed = pack([self.action_bound, self.dim, *self._parameters], state)
+        packed = pack([self.action_bound, self.dim, 1.0, *self._parameters], state)
         place = FIRST_PARAMETER + len(self._parameters)
         object.__setattr__(self, "_packed", packed)
         object.__setattr__(self, "_state", views(packed, type(state), fields_of(state), place))
+
+    def _prepare(self) -> None:
+        """Bring what the state holds besides the sums up to date with them."""
+        if self._packed[STALE]:
+            self._calls.prepare(self._packed)
 
     def _make_room(self, more: int) -> None:
         """Grow what has to grow before ``more`` further observations."""

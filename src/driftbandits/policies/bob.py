@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from ..arrays import one_of, whole
-from ..memory import COUNTERS, MU, RADIUS
+from ..memory import COUNTERS
 from ..randomness import stream_state
-from .exp3 import BOB_KERNELS, MEMBER, PENDING, PROBABILITY, SEEN, Parameters, State, prepare_entry
+from .exp3 import BOB_KERNELS, MEMBER, PENDING, PROBABILITY, SEEN, Parameters, State
 from .kernels import Kernels
-from .linear import Fit, LinearPolicy
+from .linear import LinearPolicy
 from .problem import Problem
 from .registry import register
 from .weighted import Windowed, initial_state
@@ -129,12 +129,6 @@ class BOB(Windowed, LinearPolicy):
 
     def _reseed(self, replication: int) -> None:
         self._state.random[:] = stream_state(self.seed, "policy", "BOB", replication)
-
-    def _fit(self) -> Fit:
-        state = self._state
-        prepare_entry(self._parameters, *state)
-        mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
-        return Fit(state.factor, state.gram_squared, mu, state.theta, radius)
 
     def _held(self, rounds: int) -> int:
         return min(rounds, self.block)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._compile import entry_point, kernel, lean_kernel
+from .._compile import kernel, lean_kernel
 from ..arrays import Array
 from ..confidence import per_round_radius
 from ..linalg import (
@@ -183,7 +183,6 @@ def restart(s: State) -> None:
 @kernel
 def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
     """The largest upper confidence bound, or in a forced round any action."""
-    prepare(p, s)
     radius = s.counters[RADIUS]
     optimistic(s.factor, s.unweighted, p.ridge, s.theta, radius, columns, scratch, scores)
     if uniform(s.random) < p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0):
@@ -211,11 +210,4 @@ def advance(p: Any, s: Any, rounds: float) -> None:
     s.counters[CLOCK] += rounds
 
 
-DETECTING = Kernels("detect_restart", Parameters, State, choose, learn, advance)
-
-
-def _prepare(parameters: tuple[float, ...], *state: Any) -> None:
-    prepare(Parameters(*parameters), State(*state))
-
-
-prepare_entry = entry_point(_prepare, "detect_restart")
+DETECTING = Kernels("detect_restart", Parameters, State, choose, learn, advance, prepare)

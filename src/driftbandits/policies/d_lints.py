@@ -24,7 +24,6 @@ _CHUNK = 1024  # draws at a time, so that large action sets need little memory
 @kernel
 def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
     """The largest aᵀθ̃ for θ̃ = θ̂ + V⁻¹ Cᵀ Z, where Cᵀ C = Ṽ."""
-    family.prepare(p, s)
     dim = s.theta.size
     drawn = s.work[dim]
     cholesky(s.gram_squared[0], s.counters[MU], s.work)
@@ -67,8 +66,8 @@ class DLinTS(SampledPolicy):
         array([0.771, 0.229])
     """
 
-    kernels: ClassVar[Kernels] = Kernels(
-        "d_lints", Parameters, State, choose, family.learn, family.advance, family.misses
+    kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
+        name="d_lints", Parameters=Parameters, State=State, choose=choose
     )
 
     def propensities(self, actions: Any, *, draws: int = 10_000) -> Array:

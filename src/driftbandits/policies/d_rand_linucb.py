@@ -21,7 +21,6 @@ from .sampling import Parameters, SampledPolicy, State, deviation, normal, norma
 @kernel
 def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
     """The largest aᵀθ̂ + Z width(a), with one Z for all actions."""
-    family.prepare(p, s)
     z = deviation(p, s) * normal(s.random)
     mu = s.counters[MU]
     family.optimistic(s.factor, s.gram_squared, mu, s.theta, z, columns, scratch, scores)
@@ -54,8 +53,8 @@ class DRandLinUCB(SampledPolicy):
         array([0.915, 0.085])
     """
 
-    kernels: ClassVar[Kernels] = Kernels(
-        "d_rand_linucb", Parameters, State, choose, family.learn, family.advance, family.misses
+    kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
+        name="d_rand_linucb", Parameters=Parameters, State=State, choose=choose
     )
 
     def propensities(self, actions: Any) -> Array:

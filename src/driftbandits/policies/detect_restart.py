@@ -21,7 +21,6 @@ from .change_test import (
     STRIDE,
     Parameters,
     State,
-    prepare_entry,
 )
 from .detecting import Detecting
 from .kernels import Kernels
@@ -131,8 +130,8 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
         self._state.random[:] = stream_state(self.seed, "policy", name, replication)
 
     def _fit(self) -> Fit:
+        self._prepare()
         state = self._state
-        prepare_entry(self._parameters, *state)
         radius = float(state.counters[RADIUS])
         return Fit(state.factor, state.unweighted, self.ridge, state.theta, radius)
 

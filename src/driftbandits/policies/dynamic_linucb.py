@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._compile import entry_point, inline_kernel, large_kernel
+from .._compile import inline_kernel, large_kernel
 from ..arrays import Array, open_unit, whole
 from ..confidence import per_round_radius
 from ..linalg import argmax, cholesky, copy, copy_matrix, fill, fill_matrix, solve, whiten
@@ -24,7 +24,8 @@ from .weighted import optimistic
 # Positions in ``counters``, after CLOCK.
 MODELS = 1  # models in the pool
 DETECTIONS = 2  # detections so far
-COUNTERS = 3
+LEADER = 3  # the model that chooses
+COUNTERS = 4
 
 # Columns of ``facts``, a row a model.
 UPDATES = 0  # observations learned from
@@ -75,8 +76,8 @@ def add_model(s: State) -> None:
     """A fresh model at the end of the pool; in a full pool it takes the place of the worst."""
     m = int(s.counters[MODELS])
     if m == POOL:
-        worst = 0
-        for i in range(1, m):
+        worst = m - 1
+        for i in range(m - 1):
             if s.facts[i, BADNESS] > s.facts[worst, BADNESS]:
                 worst = i
         remove_model(s, worst)
@@ -119,7 +120,7 @@ def leader(p: Parameters, s: State) -> int:
 
 
 @inline_kernel
-def prepare(p: Parameters, s: State, m: int) -> None:
+def prepare_model(p: Parameters, s: State, m: int) -> None:
     """Bring the factor, θ̂ and β of model ``m`` up to date."""
     if s.facts[m, STALE] == 0.0:
         return
@@ -139,10 +140,17 @@ def prepare(p: Parameters, s: State, m: int) -> None:
 
 
 @inline_kernel
+def prepare(p: Parameters, s: State) -> None:
+    """Find the model that chooses, and bring it up to date."""
+    m = leader(p, s)
+    prepare_model(p, s, m)
+    s.counters[LEADER] = m
+
+
+@inline_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The choice of the leading model, by its own upper confidence bounds."""
-    m = leader(p, s)
-    prepare(p, s, m)
+    m = int(s.counters[LEADER])
     radius = s.facts[m, RADIUS]
     optimistic(s.factors[m], s.unweighted, p.ridge, s.thetas[m], radius, columns, scratch, scores)
     return argmax(scores)
@@ -151,7 +159,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
 @inline_kernel
 def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> bool:
     """e = 1{|aᵀθ̂ − r| > β width(a) + ε}, with the estimate before it learns of the reward."""
-    prepare(p, s, m)
+    prepare_model(p, s, m)
     predicted = 0.0
     for i in range(action.size):
         predicted += action[i] * s.thetas[m, i]
@@ -211,17 +219,8 @@ DYNAMIC = Kernels(
     choose=choose,
     learn=learn,
     advance=advance,
+    prepare=prepare,
 )
-
-
-def _prepare_leader(parameters: tuple[float, ...], *state: Array) -> int:
-    named_parameters, named_state = Parameters(*parameters), State(*state)
-    m = leader(named_parameters, named_state)
-    prepare(named_parameters, named_state, m)
-    return m
-
-
-_prepare_leader_entry = entry_point(_prepare_leader, "dynamic")
 
 
 @register("dLinUCB", "a pool of LinUCB models with change detection; for rare large changes")
@@ -309,10 +308,11 @@ class DynamicLinUCB(Detecting, LinearPolicy):
         return state
 
     def _fit(self) -> Fit:
-        m = _prepare_leader_entry(self._parameters, *self._state)
+        self._prepare()
         state = self._state
+        m = int(state.counters[LEADER])
         radius = float(state.facts[m, RADIUS])
         return Fit(state.factors[m], state.unweighted, self.ridge, state.thetas[m], radius)
 
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
-        return {MODELS: (1, POOL), **super()._counter_ranges(state)}
+        return {MODELS: (1, POOL), LEADER: (0, POOL - 1), **super()._counter_ranges(state)}

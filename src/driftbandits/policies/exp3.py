@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._compile import entry_point, kernel, lean_kernel
+from .._compile import kernel, lean_kernel
 from ..arrays import Array
 from ..linalg import argmax, copy
-from ..memory import CLOCK, COUNTERS, LAST_RESTART, STALE, start_afresh
+from ..memory import CLOCK, COUNTERS, LAST_RESTART, start_afresh
 from ..randomness import uniform
 from . import weighted as family
-from .kernels import Kernels
 
 # Positions in ``counters``, after those of the weighted family.
 PENDING = COUNTERS  # 1 from the start of a block until its first round closes: no member is fixed
@@ -136,9 +135,9 @@ def inner(p: Parameters, s: State) -> family.Parameters:
 
 
 @kernel
-def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
-    """The choice of the policy that plays the block."""
-    return family.choose(inner(p, s), s, columns, scratch, scores)
+def prepare(p: Any, s: Any) -> None:
+    """Bring the estimate of the policy that plays the block up to date."""
+    family.prepare(inner(p, s), s)
 
 
 @kernel
@@ -150,7 +149,6 @@ def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     if s.counters[FIRST_ROUND] <= observed < s.counters[FIRST_ROUND] + p.block:
         s.counters[TOTAL] += reward
         s.counters[SEEN] += 1.0
-        s.counters[STALE] = 1.0  # while no member is fixed, the radius depends on the account
     family.learn(inner(p, s), s, action, reward, age)
 
 
@@ -165,18 +163,6 @@ def advance(p: Any, s: Any, rounds: float) -> None:
         s.counters[PENDING] = 1.0
 
 
-@kernel
-def misses(p: Any, s: Any, theta: Array) -> bool:
-    """Whether the confidence set of the block's policy does not hold ``theta``."""
-    return family.misses(inner(p, s), s, theta)
-
-
-BOB_KERNELS = Kernels("bob", Parameters, State, choose, learn, advance, misses)
-
-
-def _prepare(parameters: tuple[float, ...], *state: Any) -> None:
-    named_state: Any = State(*state)
-    family.prepare(inner(Parameters(*parameters), named_state), named_state)
-
-
-prepare_entry = entry_point(_prepare, "bob", inner=inner)
+BOB_KERNELS = family.WEIGHTED._replace(
+    name="bob", Parameters=Parameters, State=State, prepare=prepare, learn=learn, advance=advance
+)

@@ -2,6 +2,8 @@
 
 A policy brings named tuples for its parameters (floats) and its state (arrays), and
 
+    prepare(parameters, state)
+        bring what is computed from the sums up to date with them; called before the others ask
     choose(parameters, state, columns, scratch, scores) -> index
         fill ``scores`` (K,) for the action set ``columns`` (d, K) and return the chosen column;
         ``scratch`` (d + 2, panel) may be overwritten; see `panel`
@@ -26,7 +28,7 @@ import numpy as np
 from .._compile import entry_point, lean_kernel
 from ..arrays import Array
 from ..linalg import inner
-from .packing import ACTION_BOUND, DIM, Field, unpacker
+from .packing import ACTION_BOUND, DIM, STALE, Field, unpacker
 
 # Rounding of a norm at its bound passes, in single precision too; more does not.
 NORM_SLACK = 1e-6
@@ -41,7 +43,12 @@ def _unbound(*arguments: Any) -> Any:
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
-unpack = choose = learn = advance = misses = _unbound
+unpack = choose = learn = advance = prepare = misses = _unbound
+
+
+@lean_kernel
+def nothing_to_prepare(parameters: Any, state: Any) -> None:
+    """For policies that compute nothing beforehand."""
 
 
 @lean_kernel
@@ -59,6 +66,7 @@ class Kernels(NamedTuple):
     choose: Callable[..., int]
     learn: Callable[..., None]
     advance: Callable[..., None]
+    prepare: Callable[..., None] = nothing_to_prepare
     misses: Callable[..., bool] = never_misses
 
 
@@ -70,6 +78,7 @@ class EntryPoints(NamedTuple):
     learn_one: Callable[..., bool]
     learn_many: Callable[..., bool]
     advance: Callable[..., None]
+    prepare: Callable[..., None]
     play: Callable[..., None]
 
 
@@ -107,6 +116,9 @@ def _select(packed: Array, actions: Array) -> int:
     room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, room[:dim])
     parameters, state = unpack(packed)
+    if packed[STALE] != 0.0:
+        prepare(parameters, state)
+        packed[STALE] = 0.0
     return int(choose(parameters, state, room[:dim], scratch, room[dim]))
 
 
@@ -118,6 +130,8 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     parameters, state = unpack(packed)
+    prepare(parameters, state)
+    packed[STALE] = 0.0
     return int(choose(parameters, state, columns, scratch, scores))
 
 
@@ -125,6 +139,7 @@ def _learn_one(packed: Array, action: Array, reward: float) -> bool:
     """Close a round, then learn its reward. Nothing happens where action (d,) or reward is bad."""
     if not (admissible(packed, action.reshape((1, action.size))) and np.isfinite(reward)):
         return False
+    packed[STALE] = 1.0
     parameters, state = unpack(packed)
     advance(parameters, state, 1.0)
     learn(parameters, state, action, reward, 0.0)
@@ -138,6 +153,7 @@ def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, roun
     for n in range(rewards.size):
         if not np.isfinite(rewards[n]):
             return False
+    packed[STALE] = 1.0
     parameters, state = unpack(packed)
     if rounds > 0.0:
         advance(parameters, state, rounds)
@@ -147,8 +163,15 @@ def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, roun
 
 
 def _advance(packed: Array, rounds: float) -> None:
+    packed[STALE] = 1.0
     parameters, state = unpack(packed)
     advance(parameters, state, rounds)
+
+
+def _prepare(packed: Array) -> None:
+    parameters, state = unpack(packed)
+    prepare(parameters, state)
+    packed[STALE] = 0.0
 
 
 def _play(
@@ -172,7 +195,11 @@ def _play(
     dim, count = actions.shape[1:]
     scratch = np.empty((dim + 2, panel(dim, count)))
     scores, action = np.empty(count), np.empty(dim)
-    for t in range(means.shape[0]):
+    packed[STALE] = 0.0
+    for t in range(means.shape[0] + 1):
+        prepare(parameters, state)
+        if t == means.shape[0]:  # prepared for whoever reads the estimate next
+            return
         if missing.size > 0:
             missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0
         columns = actions[min(t, actions.shape[0] - 1)]
@@ -191,5 +218,5 @@ def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     names = kernels._asdict()
     label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype[1]}" for field in fields)])
     names["unpack"] = unpacker(names.pop("Parameters"), names.pop("State"), fields)
-    templates = EntryPoints(_select, _score, _learn_one, _learn_many, _advance, _play)
+    templates = EntryPoints(_select, _score, _learn_one, _learn_many, _advance, _prepare, _play)
     return EntryPoints(*(entry_point(template, label, **names) for template in templates))

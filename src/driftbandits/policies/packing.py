@@ -3,7 +3,7 @@
 Handing over an array costs more than the arithmetic of a small decision (measured: some 90 ns each,
 and a state has ten). So all of them live in one, and the state is a named tuple of views of it:
 
-    [action bound, d | parameters | of each array: where it starts, its shape | the arrays]
+    [action bound, d, stale | parameters | of each array: where it starts, its shape | the arrays]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..arrays import Array
 StateType = TypeVar("StateType", bound=tuple[Any, ...])
 
 # Positions in a packed array; the parameters come next.
-ACTION_BOUND, DIM, FIRST_PARAMETER = range(3)
+ACTION_BOUND, DIM, STALE, FIRST_PARAMETER = range(4)
 
 
 class Field(NamedTuple):
@@ -41,7 +41,7 @@ def fields_of(state: tuple[Any, ...]) -> tuple[Field, ...]:
 
 
 def pack(head: Sequence[float], state: tuple[Any, ...]) -> Array:
-    """One array of ``head`` (action bound, d, parameters) and the arrays of a state."""
+    """One array of ``head`` (action bound, d, stale, parameters) and the arrays of a state."""
     first = len(head) + sum(1 + array.ndim for array in state)
     layout: list[float] = []
     for array in state:

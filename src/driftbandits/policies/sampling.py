@@ -120,7 +120,7 @@ class SampledPolicy(Discounted):
         """Actions (K, d), the estimate and a; refused as by ``select``, and the state untouched."""
         rows = self._rows(actions)
         self._check_norms(rows)
-        fit = self._fit_of([array.copy() for array in self._state])
+        fit = self.copy()._fit()
         scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
         return rows, fit, float(scale)
 

@@ -9,11 +9,11 @@ in parameters, not in code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from .._compile import entry_point, inline_kernel, large_kernel, lean_kernel
+from .._compile import inline_kernel, large_kernel, lean_kernel
 from ..arrays import Array
 from ..confidence import anytime_delta, mixture_radius, per_round_radius, published_window_radius
 from ..estimator import RadiusKind
@@ -36,7 +36,6 @@ from ..memory import (
     RADIUS,
     RESTARTS_DONE,
     RIDGE,
-    STALE,
     STEPS,
     STORED,
     UNIT,
@@ -104,7 +103,7 @@ def initial_state(
 ) -> State:
     """A state that has seen nothing."""
     counters = np.zeros(COUNTERS)
-    counters[STALE], counters[UNIT], counters[FACTOR_AGE] = 1.0, 1.0, -1.0
+    counters[UNIT], counters[FACTOR_AGE] = 1.0, -1.0
     counters[RIDGE] = counters[MU] = ridge
     squared = dim if discounted else 0
     return State(
@@ -153,8 +152,6 @@ def _log_determinant_squared(s: State) -> float:
 @inline_kernel
 def prepare(p: Parameters, s: State) -> None:
     """Bring the factor of V, θ̂ and β up to date with the sums."""
-    if s.counters[STALE] == 0.0:
-        return
     # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
     # costs no more than they do.
     if not 0.0 <= s.counters[FACTOR_AGE] < 32.0 + s.theta.size:
@@ -162,7 +159,6 @@ def prepare(p: Parameters, s: State) -> None:
         s.counters[FACTOR_AGE] = 0.0
     solve(s.factor, s.moment[0], s.theta)
     s.counters[RADIUS] = current_radius(p, s)
-    s.counters[STALE] = 0.0
 
 
 @lean_kernel
@@ -231,7 +227,6 @@ def _optimistic_in_the_plane(
 @inline_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The action of the largest upper confidence bound."""
-    prepare(p, s)
     radius = s.counters[RADIUS]
     if s.gram_squared.shape[1] == 0:
         radius *= np.sqrt(s.counters[UNIT])  # widths from V alone come in units of 1/√unit
@@ -255,7 +250,6 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
 @large_kernel
 def misses(p: Parameters, s: State, theta: Array) -> bool:
     """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β."""
-    prepare(p, s)
     dim = theta.size
     image = s.work[s.work.shape[0] - 1]
     for i in range(dim):
@@ -275,15 +269,9 @@ WEIGHTED = Kernels(
     choose=choose,
     learn=learn,
     advance=advance,
+    prepare=prepare,
     misses=misses,
 )
-
-
-def _prepare(parameters: tuple[float, ...], *state: Array) -> None:
-    prepare(Parameters(*parameters), State(*state))
-
-
-prepare_entry = entry_point(_prepare, "weighted")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -348,12 +336,8 @@ class WeightedEstimate(EstimatingPolicy):
         )
 
     def _fit(self) -> Fit:
-        return self._fit_of(self._state)
-
-    def _fit_of(self, full: Any) -> Fit:
-        """The estimate of a state, and with parameters, whose first fields are the family's."""
-        state = State(*full[: len(State._fields)])
-        prepare_entry(self._parameters[: len(Parameters._fields)], *state)
+        self._prepare()
+        state = self._state
         mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
         return Fit(state.factor, state.gram_squared, mu, state.theta, radius)
 
