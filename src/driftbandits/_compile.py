@@ -71,6 +71,11 @@ def precise_kernel(function: Function) -> Function:
     return cast(Function, numba.njit(**{**_LEAN, "fastmath": False})(function))
 
 
+def ordered_kernel(function: Function) -> Function:
+    """Compile a lean kernel whose sums stay in the order in which they are written."""
+    return cast(Function, numba.njit(**{**_LEAN, "fastmath": {"contract"}})(function))
+
+
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let compiled code call what ``function`` generates; see `numba.extending.intrinsic`."""
     return cast(Callable[..., Any], numba.extending.intrinsic(function))

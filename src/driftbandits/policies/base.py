@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -141,16 +141,16 @@ class Policy(ABC):
         the batch. With ``round``, one or (n,), they belong to earlier rounds (or the open one),
         count exactly as if they had come on time, and the clock stands still.
         """
-        if (  # what nearly every call is, without a detour
-            round is None
-            and isinstance(rewards, float)
-            and _ready(actions, 1)
-            and self._learned(1, self._calls.learn_one, actions, rewards)
-        ):
-            return
+        if round is None and isinstance(rewards, float) and _ready(actions, 1):
+            # What nearly every call is, without a detour.
+            before = self._packed, self._state
+            self._make_room(1)
+            if self._calls.learn_one(self._packed, actions, rewards):
+                return
+            self._go_back(before)
         rows, values = self._observations(actions, rewards)
         done = (
-            self._learned(len(rows), self._calls.learn_many, rows, values, _ON_TIME, 1.0)
+            self._learned(rows, values, _ON_TIME, 1.0)
             if round is None
             else self._learn_late(rows, values, self._ages(round, len(rows)))
         )
@@ -257,19 +257,23 @@ class Policy(ABC):
             self._refuse(rows)
         return scores
 
-    def _learned(self, count: int, learn: Callable[..., bool], *observed: Any) -> bool:
-        """Whether ``count`` observations were learned; where they are refused nothing changes."""
+    def _learned(self, rows: Array, rewards: Array, ages: Array, rounds: float) -> bool:
+        """Whether observations were learned; where they are refused nothing changes."""
         before = self._packed, self._state
-        self._make_room(count)
-        if learn(self._packed, *observed):
+        self._make_room(len(rows))
+        if self._calls.learn_many(self._packed, rows, rewards, ages, rounds):
             return True
+        self._go_back(before)
+        return False
+
+    def _go_back(self, before: tuple[Array, Any]) -> None:
+        """Undo the growth of a state that had nothing to grow for."""
         object.__setattr__(self, "_packed", before[0])
         object.__setattr__(self, "_state", before[1])
-        return False
 
     def _learn_late(self, rows: Array, rewards: Array, ages: Array) -> bool:
         """Whether rewards of earlier rounds were learned."""
-        return self._learned(len(rows), self._calls.learn_many, rows, rewards, ages, 0.0)
+        return self._learned(rows, rewards, ages, 0.0)
 
     def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
         """Actions as (n, d) and rewards as (n,), their values still to be checked."""

@@ -94,9 +94,13 @@ def admissible(packed: Array, actions: Array) -> bool:
 
 @lean_kernel
 def panel(dim: int, count: int) -> int:
-    """Columns to take at a time out of ``count``: all of them, or equal parts."""
+    """Columns to take at a time out of ``count``: all, or equal parts; a multiple of four.
+
+    Vector instructions take four at a time, and what is left over one by one.
+    """
     parts = 1 + (count - 1) // max(PANEL // dim, 16)
-    return 1 + (count - 1) // parts
+    width = 1 + (count - 1) // parts
+    return (width + 3) // 4 * 4
 
 
 @lean_kernel
