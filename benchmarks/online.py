@@ -37,7 +37,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
     for (dim, count), bound in AIMS.items():
         rounds = max(4000 // (dim * (5 if quick else 1)), 30)
         say(f"online: d = {dim}, K = {count}, {rounds} rounds")
-        rows += _size(dim, count, rounds, bound, repetitions=5 if quick else 21)
+        rows += _size(dim, count, rounds, bound, repetitions=5 if quick else 41)
     return rows
 
 

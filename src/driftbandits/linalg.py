@@ -174,11 +174,44 @@ def solve(factor: Array, vector: Array, out: Array) -> None:
 
 @large_kernel
 def _solve_by_rows(factor: Array, vector: Array, out: Array) -> None:
+    dim = vector.size
+    fours = dim // 4 * 4
     copy(vector, out)
-    whiten(factor, out)
-    for i in range(vector.size - 1, -1, -1):
+    for i in range(0, fours, 4):
+        _forward_block(factor, i, out[i : i + 4], out[i + 4 :])
+    for i in range(fours, dim):
+        out[i] *= 1.0 / factor[i, i]
+        subtract(out[i + 1 :], out[i], factor[i, i + 1 :])
+    for i in range(dim - 1, fours - 1, -1):
         out[i] -= inner(factor[i, i + 1 :], out[i + 1 :])
         out[i] *= 1.0 / factor[i, i]
+    for i in range(fours - 4, -1, -4):
+        _backward_block(factor, i, out[i : i + 4], out[i + 4 :])
+
+
+@ordered_kernel
+def _forward_block(factor: Array, i: int, block: Array, rest: Array) -> None:
+    """Entries i to i + 3 of R⁻ᵀ vector, subtracted from those that follow."""
+    for j in range(4):
+        block[j] *= 1.0 / factor[i + j, i + j]
+        for k in range(j + 1, 4):
+            block[k] -= block[j] * factor[i + j, i + k]
+    x0, x1, x2, x3 = block[0], block[1], block[2], block[3]
+    row0, row1 = factor[i, i + 4 :], factor[i + 1, i + 4 :]
+    row2, row3 = factor[i + 2, i + 4 :], factor[i + 3, i + 4 :]
+    for k in range(rest.size):
+        rest[k] = rest[k] - x0 * row0[k] - x1 * row1[k] - x2 * row2[k] - x3 * row3[k]
+
+
+@lean_kernel
+def _backward_block(factor: Array, i: int, block: Array, rest: Array) -> None:
+    """Entries i to i + 3 of R⁻¹ vector, from those that follow."""
+    for j in range(4):
+        block[j] -= inner(factor[i + j, i + 4 :], rest)
+    for j in range(3, -1, -1):
+        for k in range(j + 1, 4):
+            block[j] -= block[k] * factor[i + j, i + k]
+        block[j] *= 1.0 / factor[i + j, i + j]
 
 
 @ordered_kernel
