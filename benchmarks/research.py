@@ -1,8 +1,8 @@
 """The policies as research code is written: one Python call per action, a pseudo-inverse a round.
 
-A yardstick for the simulator. It keeps to the style of the code released with the paper, without
-what only wastes time there: V⁻¹ Ṽ V⁻¹ is formed once a round and not once an action, and expected
-rewards are computed once.
+A yardstick for the simulator. It does what the code released with the paper does in a round, the
+unnecessary included: V⁻¹ Ṽ V⁻¹ is formed for every action, ties are broken by sorting at random,
+and expected rewards are computed before the choice and after it.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class LinUCB:
 
     def __init__(self, *, dim: int, ridge: float = 0.1, noise: float = 1.0, delta: float = 0.01):
         self.dim, self.ridge, self.noise, self.delta = dim, ridge, noise, delta
+        self.rng = np.random.default_rng(0)
         self.restart()
 
     def restart(self) -> None:
@@ -69,12 +70,14 @@ class LinUCB:
 
     def select_arm(self, arms: list[Arm]) -> int:
         """Index of the arm to play."""
-        beta, matrix = self.radius(), self.width_matrix()
+        beta = self.radius()
         ucbs = np.zeros(len(arms))
         for i, arm in enumerate(arms):
             a = arm.features
-            ucbs[i] = np.dot(self.theta, a) + beta * np.sqrt(np.dot(a, np.dot(matrix, a)))
-        return int(np.argmax(ucbs))
+            image = np.inner(self.width_matrix(), a)
+            ucbs[i] = np.dot(self.theta, a) + beta * np.sqrt(np.dot(a, image))
+        mixer = self.rng.random(ucbs.size)
+        return int(list(np.lexsort((mixer, ucbs)))[::-1][0])
 
     def update_state(self, a: Array, reward: float) -> None:
         """Learn a reward."""
@@ -209,8 +212,8 @@ def play(
         if t in restarts and isinstance(policy, LinUCB):
             policy.restart()
         arms = draw_arms(count, len(theta), rng)
-        expected = [arm.expected_reward(theta) for arm in arms]
+        best = max(arm.expected_reward(theta) for arm in arms)
         k = policy.select_arm(arms)
         policy.update_state(arms[k].features, arms[k].pull(theta, 1.0, rng))
-        regret[t] = max(expected) - expected[k]
+        regret[t] = best - [arm.expected_reward(theta) for arm in arms][k]
     return regret

@@ -166,12 +166,12 @@ def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:
 def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> float:
     """Expected rewards of all actions (n, K), the best of each round (n,), and the longest norm."""
     norms, longest = np.empty(means.shape[1]), np.zeros(means.shape[1])
-    for t in range(actions.shape[0]):
-        column_norms_squared(actions.shape[1], actions[t], norms)
-        for k in range(norms.size):
-            longest[k] = max(longest[k], norms[k])
     for t in range(best.size):
         columns = actions[min(t, actions.shape[0] - 1)]
+        if t < actions.shape[0]:
+            column_norms_squared(actions.shape[1], columns, norms)
+            for k in range(norms.size):
+                longest[k] = max(longest[k], norms[k])
         column_products(parameters[t], columns, means[t])
         best[t] = means[t, argmax(means[t])]
     return float(np.sqrt(longest[argmax(longest)]))

@@ -31,6 +31,8 @@ class Player(Protocol):
         """Learn the reward of the action (d,) that was played."""
 
 
+_NONE = np.empty(0)
+
 # A policy to start from afresh in each replication, or a function of the replication.
 Contestant = Policy | Callable[[int], Player]
 
@@ -111,23 +113,22 @@ def play_replication(plan: Plan, replication: int) -> Record:
         missing=np.zeros(shape if plan.coverage else (0, 0)),
         states={},
     )
-    totals, misses = np.zeros(len(players)), np.zeros(len(players))
+    totals = np.zeros((2, len(players), 1))  # regret and misses so far
     blocks = plan.environment.blocks(
         seed=plan.seed, replication=replication, stops=plan.estimate_rounds
     )
     for block in blocks:
-        columns, within = _recorded(plan.regret_rounds, block)
+        rounds = np.zeros((2, len(players), block.rounds))  # and of every round of the block
         for index, player in enumerate(players.values()):
-            missing = np.zeros(block.rounds if plan.coverage else 0)
-            regret = totals[index] + np.cumsum(_play(player, block, missing))
-            totals[index] = regret[-1]
-            record.regret[index, columns] = regret[within]
-            if plan.coverage:
-                missed = misses[index] + np.cumsum(missing)
-                misses[index] = missed[-1]
-                record.missed[index, columns] = missed[within]
-                record.missing[index, columns] = missing[within]
+            _play(player, block, rounds[0, index], rounds[1, index] if plan.coverage else _NONE)
             _write_estimate(plan, record, block, index, player)
+        so_far = totals + np.cumsum(rounds, axis=2)
+        totals = so_far[:, :, -1:]
+        columns, within = _recorded(plan.regret_rounds, block)
+        record.regret[:, columns] = so_far[0][:, within]
+        if plan.coverage:
+            record.missed[:, columns] = so_far[1][:, within]
+            record.missing[:, columns] = rounds[1][:, within]
     return record._replace(
         detections=_detections(players), states=_states(players) if plan.final_states else {}
     )
@@ -144,9 +145,8 @@ def _fresh(entry: Contestant, replication: int) -> Player:
     return entry.fresh(replication) if isinstance(entry, Policy) else entry(replication)
 
 
-def _play(player: Player, block: Block, missing: Array) -> Array:
-    """Play a block; the regret of its rounds, shape (n,)."""
-    regret = np.empty(block.rounds)
+def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
+    """Play a block, and write down the regret of its rounds, and misses unless that is empty."""
     if isinstance(player, Policy):
         if block.longest > player.action_bound * (1.0 + NORM_SLACK):
             raise ValueError(
@@ -162,7 +162,7 @@ def _play(player: Player, block: Block, missing: Array) -> Array:
             regret=regret,
             missing=missing,
         )
-        return regret
+        return
     for t in range(block.rounds):
         # A copy, so that nothing that a player does to it reaches the others.
         actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
@@ -172,7 +172,6 @@ def _play(player: Player, block: Block, missing: Array) -> Array:
         reward = block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)]
         regret[t] = block.best[t] - block.means[t, k]
         player.update(actions[k], float(reward))
-    return regret
 
 
 def _write_estimate(plan: Plan, record: Record, block: Block, index: int, player: Player) -> None:
