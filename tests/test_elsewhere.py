@@ -51,12 +51,13 @@ def test_draws_have_the_shapes_and_the_horizon_that_are_said(title: str) -> None
 
 
 @pytest.mark.parametrize("title", PLACES)
-def test_norms_come_up_to_what_the_problem_says_and_no_further(title: str) -> None:
-    problem = PLACES[title].problem
+def test_norms_come_up_to_their_bounds_and_no_further(title: str) -> None:
+    problem, bound = PLACES[title].problem, theta_bound(PLACES[title].environment.path)
     longest = max(block.longest for block in _blocks(title))
     assert 0.98 < longest / problem.action_bound < 1 + 1e-9
-    norm = np.linalg.norm(_all(title, "parameters"), axis=1).max() / problem.theta_bound
-    assert 0.6 < norm < 1 + 1e-9
+    norm = np.linalg.norm(_all(title, "parameters"), axis=1).max()
+    assert 0.6 < norm / bound < 1 + 1e-9
+    assert problem.theta_bound == min(bound, 1.0)
 
 
 @pytest.mark.parametrize("title", PLACES)

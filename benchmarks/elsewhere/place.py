@@ -34,8 +34,11 @@ class Place(NamedTuple):
 
     @property
     def problem(self) -> Problem:
-        """What is true of it, for fixed discounts to be told."""
-        known = problems.problem(self.environment, theta_bound(self.environment.path))
+        """What fixed discounts are told of it: the truth, but never that S exceeds 1.
+
+        A larger S, even where it is true, only makes them explore more than they need to.
+        """
+        known = problems.problem(self.environment, min(theta_bound(self.environment.path), 1.0))
         return replace(known, action_bound=self.action_bound)
 
 
