@@ -15,9 +15,11 @@ def digest(content: bytes) -> str:
 def drawn(environment: Environment, seed: int) -> str:
     """What replication 0 consists of, in a few letters."""
     blocks = list(environment.blocks(seed=seed, replication=0))
-    # Field by field, since how rounds are cut into blocks changes none of them.
+    # Field by field, since how rounds are cut into blocks changes none of them. Actions that never
+    # change come with every block.
+    stay = all(len(b.actions) == 1 for b in blocks)
     parts = [
-        [b.actions for b in blocks],
+        [blocks[0].actions] if stay else [b.actions for b in blocks],
         [b.parameters for b in blocks],
         [b.noise for b in blocks],
     ]

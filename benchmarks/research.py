@@ -1,8 +1,9 @@
 """The policies as research code is written: one Python call per action, a pseudo-inverse a round.
 
-A yardstick for the simulator. It does what the code released with the paper does in a round, the
-unnecessary included: V⁻¹ Ṽ V⁻¹ is formed for every action, ties are broken by sorting at random,
-and expected rewards are computed before the choice and after it.
+A yardstick for the simulator. It does what the code released with the paper (YRussac's repository
+WeightedLinearBandits, D_LinUCB_class.py and simulator_class.py) does in a round, the unnecessary
+included: V⁻¹ Ṽ V⁻¹ is formed for every action, ties are broken by sorting at random, and expected
+rewards are computed before the choice and after it.
 """
 
 from __future__ import annotations

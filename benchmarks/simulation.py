@@ -31,8 +31,8 @@ def run(*, quick: bool, say: Say) -> list[Row]:
         f"{workers} workers": _simulation(environment, policies, replications, workers)
         for workers in (1, 2)
     }
-    works["research"] = lambda: [play() for play in baselines.values()]
     works |= {f"{threads} cores": _arithmetic(threads) for threads in (1, 2)}
+    works["research"] = lambda: [play() for play in baselines.values()]
     say(f"simulation: N = {replications}, {repetitions} repetitions, 1 and 2 threads")
     times = interleaved(works, repetitions=repetitions)
     played = len(policies) * replications * environment.horizon

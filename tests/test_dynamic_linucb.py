@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import oracles
 from driftbandits import DynamicLinUCB
+from driftbandits.policies.dynamic_linucb import BADNESS, MODELS, POOL, add_model
 from oracles import Bounds, Floats, Pool, PoolSettings
 
 TOLERANCE = 1e-8
@@ -105,3 +106,17 @@ def test_the_tolerance_is_the_quantile_that_erfinv_gives() -> None:
     expected = np.sqrt(2) * 0.7 * special.erfinv(1 - 0.03)
     assert constants.tolerance == pytest.approx(expected, rel=1e-12)
     assert oracles.exact(build(constants)._parameters[8]) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("badness", "leaves"), [({}, 0), ({3: 0.5, 7: 0.5}, 3), ({15: 0.5}, 15)])
+def test_in_a_full_pool_the_worst_model_makes_room_and_of_equals_the_oldest(
+    badness: dict[int, float], leaves: int
+) -> None:
+    state = DynamicLinUCB(dim=1)._initial_state()
+    state.counters[MODELS] = POOL
+    state.thetas[:, 0] = np.arange(POOL)
+    for model, value in badness.items():
+        state.facts[model, BADNESS] = value
+    add_model(state)
+    assert state.counters[MODELS] == POOL
+    assert [*state.thetas[: POOL - 1, 0]] == [m for m in range(POOL) if m != leaves]

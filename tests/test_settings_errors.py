@@ -53,6 +53,19 @@ def with_actions(**actions: Any) -> dict[str, Any]:
             "canonical-basis, kronecker, got 'cube'",
         ),
         (
+            with_actions(kind=["clipped-cube"]),
+            "environment.actions.kind must be one of clipped-cube, sphere, catalogue, "
+            "canonical-basis, kronecker, got ['clipped-cube']",
+        ),
+        (
+            override(tiny(), "policies", [{"policy": ["LinUCB"]}]),
+            "policies: policy must be a string, got ['LinUCB']",
+        ),
+        (
+            override(tiny(), "policies", [{"policy": "LinUCB", "label": ["a"]}]),
+            "policies: a label must be a string, got ['a']",
+        ),
+        (
             with_actions(**{**CUBE, "dim": 3}),
             "environment: path and actions must have one dimension, got 2 and 3",
         ),

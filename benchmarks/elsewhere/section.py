@@ -1,8 +1,8 @@
 """Regret where the leaderboard does not look, beside the best fixed discount in hindsight.
 
 `AdaptiveLinUCB` is told nothing but the dimension. D-LinUCB plays with each of a grid of memories,
-and is told the noise level and the norms of parameters and actions. All meet the same actions and
-noise. What was played is kept, so that a run goes on where it stopped.
+and is told the noise level and the norms of parameters (1 at most) and actions. All meet the same
+actions and noise. What was played is kept, so that a run goes on where it stopped.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ CLOCK = 0  # n, rounds closed
 STEPS = 1  # changes of the state so far, what an anytime bound has to cover
 UNIT = 2  # what a weight of one is stored as
 WEIGHT_SQUARES = 3  # Σ w² over what is remembered, in units squared
-RADIUS = 4  # of the last factorisation
+RADIUS = 4  # β when the estimate was last made
 FIRST = 5  # row of ``history`` with the oldest observation
 STORED = 6  # observations in ``history``
 WITHDRAWN = 7  # observations taken out since the sums were last made afresh
@@ -65,7 +65,7 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
     if p.window > 0.0:
         _leave_window(p, s)
     if p.period > 0.0 or s.restarts.size > 0:
-        _restart_if_due(p, s)
+        _restart_if_due(p.period, s.restarts, s.gram, s.gram_squared, s.moment, s.counters)
 
 
 @inline_kernel
@@ -182,31 +182,40 @@ def _sum_afresh(
 
 
 @large_kernel
-def _restart_if_due(p: Any, s: Any) -> None:
+def _restart_if_due(
+    period: float,
+    restarts: Array,
+    gram: Array,
+    gram_squared: Array,
+    moment: Array,
+    counters: Array,
+) -> None:
     """Forget all at the rounds of ``restarts``, in order, and after each ``period``, if any."""
-    opening = s.counters[CLOCK] + 1.0
-    due = int(s.counters[RESTARTS_DONE])
-    while due < s.restarts.size and s.restarts[due] <= opening:
+    opening = counters[CLOCK] + 1.0
+    due = int(counters[RESTARTS_DONE])
+    while due < restarts.size and restarts[due] <= opening:
         due += 1
-    if due > s.counters[RESTARTS_DONE]:
-        start_afresh(s, s.restarts[due - 1])
-        s.counters[RESTARTS_DONE] = due
-    if p.period > 0.0:
-        first = 1.0 + p.period * np.floor(s.counters[CLOCK] / p.period)
+    if due > counters[RESTARTS_DONE]:
+        start_afresh(gram, gram_squared, moment, counters, restarts[due - 1])
+        counters[RESTARTS_DONE] = due
+    if period > 0.0:
+        first = 1.0 + period * np.floor(counters[CLOCK] / period)
         # Before round 1 there is nothing to forget.
-        if first > max(s.counters[LAST_RESTART], 1.0):
-            start_afresh(s, first)
+        if first > max(counters[LAST_RESTART], 1.0):
+            start_afresh(gram, gram_squared, moment, counters, first)
 
 
-@inline_kernel
-def start_afresh(s: Any, first: float) -> None:
+@lean_kernel
+def start_afresh(
+    gram: Array, gram_squared: Array, moment: Array, counters: Array, first: float
+) -> None:
     """Forget all, and from now on every observation of a round before ``first``."""
-    _clear(s.gram, s.gram_squared, s.moment)
-    s.counters[WEIGHT_SQUARES] = 0.0
-    s.counters[STORED] = 0.0
-    s.counters[WITHDRAWN] = 0.0
-    s.counters[LAST_RESTART] = first
-    s.counters[FACTOR_AGE] = -1.0
+    _clear(gram, gram_squared, moment)
+    counters[WEIGHT_SQUARES] = 0.0
+    counters[STORED] = 0.0
+    counters[WITHDRAWN] = 0.0
+    counters[LAST_RESTART] = first
+    counters[FACTOR_AGE] = -1.0
 
 
 @large_kernel

@@ -135,7 +135,9 @@ def prepare(
     if unknown:
         raise SettingsError(f"unknown setting(s): {', '.join(unknown)}")
     horizon, seed = _need(settings, "horizon"), settings.get("seed", 0)
-    whole("horizon", horizon, least=1)  # before an environment says it of its own table
+    # Before an environment says it of its own table.
+    whole("horizon", horizon, least=1)
+    whole("seed", seed, least=0)
     environment, facts = _environment(settings, horizon, seed, data, cache)
     return environment, _problem(settings, environment, seed, facts), facts
 
@@ -159,7 +161,7 @@ def _environment(
 def _part(place: str, kinds: Mapping[str, Callable[..., Any]], table: Any) -> Any:
     options = table_at(place, table)
     kind = options.pop("kind", None)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise SettingsError(f"{place}.kind must be one of {', '.join(kinds)}, got {kind!r}")
     if isinstance(options.get("change_points"), list):
         options["change_points"] = tuple(options["change_points"])
@@ -192,7 +194,11 @@ def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
         table = {"policy": entry} if isinstance(entry, str) else entry
         options = table_at("each of policies", table)
         name = options.pop("policy", None)
+        if not isinstance(name, str):
+            raise SettingsError(f"policies: policy must be a string, got {name!r}")
         label = options.pop("label", name)
+        if not isinstance(label, str):
+            raise SettingsError(f"policies: a label must be a string, got {label!r}")
         if label in policies:
             raise SettingsError(f"two policies have the label {label!r}")
         policies[label] = _policy(name, f"policies.{label}", options, problem)

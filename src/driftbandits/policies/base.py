@@ -208,7 +208,11 @@ class Policy(ABC):
         write_state(path, header, self.state())
 
     def state(self) -> dict[str, Array]:
-        """The state, by the names of its arrays; copies, to look at or to `restore`."""
+        """The state, by the names of its arrays; copies, to look at or to `restore`.
+
+        What is computed from the sums, such as ``theta``, is that of the last decision, or room for
+        something else: properties bring it up to date.
+        """
         return {name: array.copy() for name, array in self._state._asdict().items()}
 
     def restore(self, arrays: dict[str, Any]) -> None:

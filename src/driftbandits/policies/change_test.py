@@ -51,7 +51,7 @@ SPLITS = LEVELS * KEPT
 OBSERVED = 1  # observations since the last restart
 RESTART = 2  # the round of the last restart; rewards of earlier ones are forgotten
 DETECTIONS = 3
-STALE = 4
+OUTDATED = 4  # 1 where the estimate is older than the sums
 RADIUS = 5
 COUNTERS = 6
 
@@ -96,7 +96,7 @@ class State(NamedTuple):
 @lean_kernel
 def prepare(p: Parameters, s: State) -> None:
     """Bring the factor of V, θ̂ and β up to date."""
-    if s.counters[STALE] == 0.0:
+    if s.counters[OUTDATED] == 0.0:
         return
     cholesky(s.gram[0], p.ridge, s.factor)
     solve(s.factor, s.moment[0], s.theta)
@@ -110,7 +110,7 @@ def prepare(p: Parameters, s: State) -> None:
         p.action_bound,
         s.counters[OBSERVED],
     )
-    s.counters[STALE] = 0.0
+    s.counters[OUTDATED] = 0.0
 
 
 @lean_kernel
@@ -175,7 +175,7 @@ def restart(s: State) -> None:
     fill_matrix(s.facts, 0.0)
     s.counters[OBSERVED] = 0.0
     s.counters[RESTART] = s.counters[CLOCK] + 1.0
-    s.counters[STALE] = 1.0
+    s.counters[OUTDATED] = 1.0
     s.detections[int(s.counters[DETECTIONS])] = s.counters[CLOCK]
     s.counters[DETECTIONS] += 1.0
 
@@ -197,7 +197,7 @@ def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
         return
     accumulate(s.gram, s.unweighted, s.moment, action, reward, 1.0, 1.0)
     s.counters[OBSERVED] += 1.0
-    s.counters[STALE] = 1.0
+    s.counters[OUTDATED] = 1.0
     if s.counters[OBSERVED] % p.every == 0.0 and changed(p, s):
         restart(s)
     elif s.counters[OBSERVED] % STRIDE == 0.0:

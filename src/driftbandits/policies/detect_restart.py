@@ -15,9 +15,9 @@ from .change_test import (
     DETECTING,
     DETECTIONS,
     FACTS,
+    OUTDATED,
     RADIUS,
     SPLITS,
-    STALE,
     STRIDE,
     Parameters,
     State,
@@ -122,7 +122,7 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
             random=stream_state(self.seed, "policy", "DetectRestartLinUCB"),
             detections=np.zeros(0),
         )
-        state.counters[STALE] = 1.0
+        state.counters[OUTDATED] = 1.0
         return state
 
     def _reseed(self, replication: int) -> None:

@@ -33,7 +33,7 @@ LIVED = 1  # rounds lived through
 BADNESS = 2  # ê
 HALF_WIDTH = 3  # c
 RADIUS = 4  # β
-STALE = 5
+OUTDATED = 5  # 1 where the estimate is older than the sums
 FAILED = 6  # failures in the ring
 FACTS = 7
 
@@ -77,14 +77,14 @@ def add_model(s: State) -> None:
     m = int(s.counters[MODELS])
     if m == POOL:
         worst = m - 1
-        for i in range(m - 1):
-            if s.facts[i, BADNESS] > s.facts[worst, BADNESS]:
+        for i in range(m - 2, -1, -1):  # of equals the oldest
+            if s.facts[i, BADNESS] >= s.facts[worst, BADNESS]:
                 worst = i
         remove_model(s, worst)
         m -= 1
     fill(s.facts[m], 0.0)
     s.facts[m, HALF_WIDTH] = 0.5
-    s.facts[m, STALE] = 1.0
+    s.facts[m, OUTDATED] = 1.0
     fill(s.failures[m], 0.0)
     for part in range(2):
         fill_matrix(s.grams[m, part], 0.0)
@@ -122,7 +122,7 @@ def leader(p: Parameters, s: State) -> int:
 @inline_kernel
 def prepare_model(p: Parameters, s: State, m: int) -> None:
     """Bring the factor, θ̂ and β of model ``m`` up to date."""
-    if s.facts[m, STALE] == 0.0:
+    if s.facts[m, OUTDATED] == 0.0:
         return
     cholesky(s.grams[m, 0], p.ridge, s.factors[m])
     solve(s.factors[m], s.moments[m, 0], s.thetas[m])
@@ -136,7 +136,7 @@ def prepare_model(p: Parameters, s: State, m: int) -> None:
         p.action_bound,
         s.facts[m, UPDATES],
     )
-    s.facts[m, STALE] = 0.0
+    s.facts[m, OUTDATED] = 0.0
 
 
 @inline_kernel
@@ -194,7 +194,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         if not failure:
             accumulate(s.grams[m], s.unweighted, s.moments[m], action, reward, 1.0, 1.0)
             s.facts[m, UPDATES] += 1.0
-            s.facts[m, STALE] = 1.0
+            s.facts[m, OUTDATED] = 1.0
         judge(p, s, m, failure)
         if s.facts[m, BADNESS] < s.facts[m, HALF_WIDTH] + p.keep_margin:
             any_good = True
@@ -304,7 +304,7 @@ class DynamicLinUCB(Detecting, LinearPolicy):
         )
         state.counters[MODELS] = 1.0
         state.facts[0, HALF_WIDTH] = 0.5
-        state.facts[0, STALE] = 1.0
+        state.facts[0, OUTDATED] = 1.0
         return state
 
     def _fit(self) -> Fit:

@@ -159,7 +159,7 @@ def advance(p: Any, s: Any, rounds: float) -> None:
     family.advance(inner(p, s), s, rounds)
     first = 1.0 + p.block * np.floor(s.counters[CLOCK] / p.block)
     if first > s.counters[FIRST_ROUND]:
-        start_afresh(s, first)
+        start_afresh(s.gram, s.gram_squared, s.moment, s.counters, first)
         s.counters[PENDING] = 1.0
 
 

@@ -3,7 +3,8 @@
 A policy brings named tuples for its parameters (floats) and its state (arrays), and
 
     prepare(parameters, state)
-        bring what is computed from the sums up to date with them; called before the others ask
+        bring what is computed from the sums up to date with them; called before the others ask,
+        perhaps more often than needed: it depends on the state alone, and draws nothing
     choose(parameters, state, columns, scratch, scores) -> index
         fill ``scores`` (K,) for the action set ``columns`` (d, K) and return the chosen column;
         ``scratch`` (d + 2, panel) may be overwritten; see `panel`
@@ -134,8 +135,9 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     parameters, state = unpack(packed)
-    prepare(parameters, state)
-    packed[STALE] = 0.0
+    if packed[STALE] != 0.0:
+        prepare(parameters, state)
+        packed[STALE] = 0.0
     return int(choose(parameters, state, columns, scratch, scores))
 
 
@@ -199,10 +201,11 @@ def _play(
     dim, count = actions.shape[1:]
     scratch = np.empty((dim + 2, panel(dim, count)))
     scores, action = np.empty(count), np.empty(dim)
-    packed[STALE] = 0.0
+    packed[STALE] = 1.0
     for t in range(means.shape[0] + 1):
         prepare(parameters, state)
-        if t == means.shape[0]:  # prepared for whoever reads the estimate next
+        if t == means.shape[0]:  # for whoever reads the estimate next
+            packed[STALE] = 0.0
             return
         if missing.size > 0:
             missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0

@@ -249,7 +249,7 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
 
 @large_kernel
 def misses(p: Parameters, s: State, theta: Array) -> bool:
-    """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β."""
+    """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β; ``s`` must be prepared."""
     dim = theta.size
     image = s.work[s.work.shape[0] - 1]
     for i in range(dim):

@@ -31,10 +31,10 @@ class Player(Protocol):
         """Learn the reward of the action (d,) that was played."""
 
 
-_NONE = np.empty(0)
-
 # A policy to start from afresh in each replication, or a function of the replication.
 Contestant = Policy | Callable[[int], Player]
+
+_NOT_ASKED_FOR = np.empty(0)
 
 
 class Plan(NamedTuple):
@@ -118,17 +118,18 @@ def play_replication(plan: Plan, replication: int) -> Record:
         seed=plan.seed, replication=replication, stops=plan.estimate_rounds
     )
     for block in blocks:
-        rounds = np.zeros((2, len(players), block.rounds))  # and of every round of the block
+        outcomes = np.zeros((2, len(players), block.rounds))  # regret and misses, round by round
         for index, player in enumerate(players.values()):
-            _play(player, block, rounds[0, index], rounds[1, index] if plan.coverage else _NONE)
+            missing = outcomes[1, index] if plan.coverage else _NOT_ASKED_FOR
+            _play(player, block, outcomes[0, index], missing)
             _write_estimate(plan, record, block, index, player)
-        so_far = totals + np.cumsum(rounds, axis=2)
+        so_far = totals + np.cumsum(outcomes, axis=2)
         totals = so_far[:, :, -1:]
         columns, within = _recorded(plan.regret_rounds, block)
         record.regret[:, columns] = so_far[0][:, within]
         if plan.coverage:
             record.missed[:, columns] = so_far[1][:, within]
-            record.missing[:, columns] = rounds[1][:, within]
+            record.missing[:, columns] = outcomes[1][:, within]
     return record._replace(
         detections=_detections(players), states=_states(players) if plan.final_states else {}
     )
