@@ -19,17 +19,17 @@ LOST = 1e-2
 
 
 @lean_kernel
-def fill(vector: Array, value: float) -> None:
-    """vector ← value."""
+def clear(vector: Array) -> None:
+    """vector ← 0."""
     for i in range(vector.size):
-        vector[i] = value
+        vector[i] = 0.0
 
 
 @large_kernel
-def fill_matrix(matrix: Array, value: float) -> None:
-    """matrix ← value."""
+def clear_matrix(matrix: Array) -> None:
+    """matrix ← 0."""
     for i in range(matrix.shape[0]):
-        fill(matrix[i], value)
+        clear(matrix[i])
 
 
 @lean_kernel
@@ -292,7 +292,7 @@ def unwhiten_columns(factor: Array, columns: Array) -> None:
 @lean_kernel
 def column_norms_squared(dim: int, columns: Array, out: Array) -> None:
     """‖c‖² of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
-    fill(out, 0.0)
+    clear(out)
     for i in range(dim):
         row = columns[i]
         for k in range(out.size):
@@ -302,7 +302,7 @@ def column_norms_squared(dim: int, columns: Array, out: Array) -> None:
 @lean_kernel
 def column_products(vector: Array, columns: Array, out: Array) -> None:
     """⟨vector, c⟩ of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
-    fill(out, 0.0)
+    clear(out)
     for i in range(vector.size):
         subtract(out, -vector[i], columns[i])
 
@@ -336,7 +336,7 @@ def _add_pair(gram: Array, ridge: float, columns: Array, i: int, out: Array) -> 
 def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> None:
     """cᵀ(gram + ridge·I)c of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
     dim = gram.shape[0]
-    fill(out, 0.0)
+    clear(out)
     for i in range(0, dim - 1, 2):
         _add_pair(gram, ridge, columns, i, out)
     if dim % 2 == 1:

@@ -28,7 +28,7 @@ import numpy as np
 
 from ._compile import inline_kernel, large_kernel, lean_kernel
 from .arrays import Array
-from .linalg import copy, fill_matrix, update_factor
+from .linalg import clear_matrix, copy, update_factor
 from .sums import accumulate, shrink
 
 # Positions in ``counters``. CLOCK comes first in the state of every policy.
@@ -221,9 +221,9 @@ def start_afresh(
 @large_kernel
 def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
     for part in range(2):
-        fill_matrix(gram[part], 0.0)
-        fill_matrix(gram_squared[part], 0.0)
-    fill_matrix(moment, 0.0)
+        clear_matrix(gram[part])
+        clear_matrix(gram_squared[part])
+    clear_matrix(moment)
 
 
 def make_room(counters: Array, history: Array, *, more: int) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..memory import UNIT
 from ..policies import DLinUCB
 from ..policies import weighted as family
-from ..policies.kernels import Kernels
+from ..policies.kernels import Kernels, never_misses
 
 
 @inline_kernel
@@ -29,9 +29,12 @@ def learn(p: family.Parameters, s: family.State, action: Array, reward: float, a
 class DLinUCBAsPublished(DLinUCB):
     """The recursion of the authors' released code, which is not Algorithm 1.
 
-    Ṽ then stays close to V and the widths come out too large. It has no meaning for late rewards.
+    Ṽ then stays close to V and the widths come out too large. It has no meaning for late rewards,
+    and no confidence set to check.
     """
 
     label: ClassVar[str] = "D-LinUCB (as published)"
     summary: ClassVar[str] = "the recursion behind the published figures"
-    kernels: ClassVar[Kernels] = family.WEIGHTED._replace(name="as_published", learn=learn)
+    kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
+        name="as_published", learn=learn, misses=never_misses
+    )

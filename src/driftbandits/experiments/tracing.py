@@ -67,7 +67,7 @@ def _play(player: Policy, block: Block) -> float:
         regret=regret,
         missing=np.empty(0),
     )
-    return float(regret.sum())
+    return float(regret[-1])
 
 
 def _beliefs(player: Explained, truth: Array) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._compile import entry_point, lean_kernel
 from ..arrays import Array, non_negative, positive
-from ..linalg import argmax, fill
+from ..linalg import argmax, clear
 from ..memory import CLOCK
 from ..storage import StateFileError
 from .detecting import Detecting, longer
@@ -70,7 +70,7 @@ def radius_of(p: Parameters, s: State) -> float:
 @lean_kernel
 def prepare(p: Parameters, s: State) -> None:
     """θ̄ = Σ w_j θ_j, written to ``theta``."""
-    fill(s.theta, 0.0)
+    clear(s.theta)
     for j in range(int(s.counters[EXPERTS])):
         weight = s.facts[j, WEIGHT]
         for i in range(s.theta.size):
@@ -80,7 +80,7 @@ def prepare(p: Parameters, s: State) -> None:
 @lean_kernel
 def spread_out(s: State, x: int, columns: Array, out: Array) -> None:
     """√(aᵀV_x⁻¹a) for every column a of ``columns`` (d, K)."""
-    fill(out, 0.0)
+    clear(out)
     for i in range(s.theta.size):
         for j in range(i + 1):
             weight = s.inverses[x, i, j] * (1.0 if i == j else 2.0)

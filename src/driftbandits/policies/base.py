@@ -192,14 +192,19 @@ class Policy(ABC):
 
     def fresh(self, replication: int = 0) -> Self:
         """A policy of the same configuration that has seen nothing, for a replication."""
-        twin = type(self)(**self.config)
+        twin = self._twin(self._initial_state())
         twin._reseed(replication)
         return twin
 
     def copy(self) -> Self:
         """An independent policy with the same configuration and state."""
-        twin = type(self)(**self.config)
-        twin._adopt(self._state)
+        return self._twin(self._state)
+
+    def _twin(self, state: Any) -> Self:
+        """A policy of the same configuration, which has been checked, with a copy of ``state``."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin._adopt(state)
         return twin
 
     def save(self, path: str | os.PathLike[str]) -> None:

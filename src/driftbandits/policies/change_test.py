@@ -28,10 +28,10 @@ from ..confidence import per_round_radius
 from ..linalg import (
     argmax,
     cholesky,
+    clear,
+    clear_matrix,
     copy,
     copy_matrix,
-    fill,
-    fill_matrix,
     log_determinant,
     solve,
     whiten,
@@ -170,9 +170,9 @@ def add_split(p: Parameters, s: State) -> None:
 def restart(s: State) -> None:
     """Forget all, and write the detection down."""
     for part in range(2):
-        fill_matrix(s.gram[part], 0.0)
-        fill(s.moment[part], 0.0)
-    fill_matrix(s.facts, 0.0)
+        clear_matrix(s.gram[part])
+        clear(s.moment[part])
+    clear_matrix(s.facts)
     s.counters[OBSERVED] = 0.0
     s.counters[RESTART] = s.counters[CLOCK] + 1.0
     s.counters[OUTDATED] = 1.0

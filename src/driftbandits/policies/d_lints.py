@@ -9,7 +9,7 @@ import numpy as np
 
 from .._compile import kernel
 from ..arrays import Array, whole
-from ..linalg import argmax, cholesky, column_products, fill, solve, subtract
+from ..linalg import argmax, cholesky, clear, column_products, solve, subtract
 from ..memory import MU
 from ..randomness import stream
 from ..sums import widths_entry
@@ -28,7 +28,7 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
     drawn = s.work[dim]
     cholesky(s.gram_squared[0], s.counters[MU], s.work)
     scale = deviation(p, s)
-    fill(drawn, 0.0)
+    clear(drawn)
     for j in range(dim):
         z = scale * normal(s.random)
         subtract(drawn[j:], -z, s.work[j, j:])

@@ -11,7 +11,7 @@ import numpy as np
 from .._compile import inline_kernel, large_kernel
 from ..arrays import Array, open_unit, whole
 from ..confidence import per_round_radius
-from ..linalg import argmax, cholesky, copy, copy_matrix, fill, fill_matrix, solve, whiten
+from ..linalg import argmax, cholesky, clear, clear_matrix, copy, copy_matrix, solve, whiten
 from ..memory import CLOCK
 from ..sums import accumulate
 from .detecting import Detecting
@@ -82,13 +82,13 @@ def add_model(s: State) -> None:
                 worst = i
         remove_model(s, worst)
         m -= 1
-    fill(s.facts[m], 0.0)
+    clear(s.facts[m])
     s.facts[m, HALF_WIDTH] = 0.5
     s.facts[m, OUTDATED] = 1.0
-    fill(s.failures[m], 0.0)
+    clear(s.failures[m])
     for part in range(2):
-        fill_matrix(s.grams[m, part], 0.0)
-    fill_matrix(s.moments[m], 0.0)
+        clear_matrix(s.grams[m, part])
+    clear_matrix(s.moments[m])
     s.counters[MODELS] = m + 1.0
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from .._compile import lean_kernel
 from ..arrays import Array
-from ..linalg import cholesky, copy, copy_matrix, fill, inner, solve, subtract
+from ..linalg import cholesky, clear, copy, copy_matrix, inner, solve, subtract
 from ..memory import CLOCK, LARGEST_UNIT
 from ..sums import accumulate, shrink
 
@@ -107,7 +107,7 @@ def _invert_factor(factor: Array, inverse: Array) -> None:
     dim = factor.shape[0]
     for i in range(dim - 1, -1, -1):
         row, inverse_pivot = inverse[i], 1.0 / factor[i, i]
-        fill(row[i + 1 :], 0.0)
+        clear(row[i + 1 :])
         for j in range(i + 1, dim):
             subtract(row[j:], factor[i, j] * inverse_pivot, factor[j, j:])
         copy(row[i + 1 :], factor[i, i + 1 :])

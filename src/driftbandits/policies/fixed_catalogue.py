@@ -18,7 +18,7 @@ import numpy as np
 
 from .._compile import entry_point, lean_kernel
 from ..arrays import Array, float_array
-from ..linalg import fill, inner, subtract
+from ..linalg import clear, inner, subtract
 from .linear import LinearPolicy
 
 # Decisions that items can refer to. After so many an item is looked at in any case.
@@ -123,7 +123,7 @@ class FixedCatalogue:
 @lean_kernel
 def _square(item: Array, shape: Array, image: Array) -> float:
     """aᵀMa; ``image`` (d,) is overwritten."""
-    fill(image, 0.0)
+    clear(image)
     for i in range(item.size):
         subtract(image, -item[i], shape[i])
     return inner(item, image)

@@ -193,7 +193,8 @@ def _play(
     """Play a block of rounds against an environment that was drawn beforehand.
 
     ``actions`` (n or 1, d, K), ``means`` (n, K) with their maxima ``best`` (n,), ``noise`` (n, K
-    or 1) and true parameters ``thetas`` (n, d). The regret of every round goes to ``regret`` (n,).
+    or 1) and true parameters ``thetas`` (n, d). Regret goes to ``regret`` (n,), summed up from the
+    first round of the block.
     ``missing`` (n,), unless it is empty, gets a 1 where the confidence set that a round starts
     from does not hold its parameter.
     """
@@ -201,7 +202,7 @@ def _play(
     dim, count = actions.shape[1:]
     scratch = np.empty((dim + 2, panel(dim, count)))
     scores, action = np.empty(count), np.empty(dim)
-    packed[STALE] = 1.0
+    packed[STALE], total = 1.0, 0.0
     for t in range(means.shape[0] + 1):
         prepare(parameters, state)
         if t == means.shape[0]:  # for whoever reads the estimate next
@@ -211,7 +212,8 @@ def _play(
             missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0
         columns = actions[min(t, actions.shape[0] - 1)]
         k = choose(parameters, state, columns, scratch, scores)
-        regret[t] = best[t] - means[t, k]
+        total += best[t] - means[t, k]
+        regret[t] = total
         for i in range(dim):
             action[i] = columns[i, k]
         reward = means[t, k] + noise[t, min(k, noise.shape[1] - 1)]

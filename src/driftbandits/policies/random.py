@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._compile import kernel
 from ..arrays import Array, whole
-from ..linalg import fill
+from ..linalg import clear
 from ..memory import CLOCK
 from ..randomness import stream_state, uniform
 from .base import Policy
@@ -35,7 +35,7 @@ class State(NamedTuple):
 @kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """Any column, with the same probability."""
-    fill(scores, 0.0)
+    clear(scores)
     return int(uniform(s.random) * columns.shape[1])
 
 

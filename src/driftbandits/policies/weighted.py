@@ -20,9 +20,9 @@ from ..estimator import RadiusKind
 from ..linalg import (
     argmax,
     cholesky,
+    clear,
     column_products,
     copy,
-    fill,
     log_determinant,
     solve,
     symmetric,
@@ -186,7 +186,7 @@ def optimistic(
         last = min(first + width, count)
         for i in range(dim):
             copy(columns[i, first:last], scratch[i])
-            fill(scratch[i, last - first :], 0.0)
+            clear(scratch[i, last - first :])
         column_products(theta, scratch, means)
         column_widths(factor, gram_squared, mu, scratch, bounds)
         panel_scores = scores[first:last]

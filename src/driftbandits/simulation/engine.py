@@ -34,8 +34,6 @@ class Player(Protocol):
 # A policy to start from afresh in each replication, or a function of the replication.
 Contestant = Policy | Callable[[int], Player]
 
-_NOT_ASKED_FOR = np.empty(0)
-
 
 class Plan(NamedTuple):
     """What to play and what to write down."""
@@ -113,23 +111,24 @@ def play_replication(plan: Plan, replication: int) -> Record:
         missing=np.zeros(shape if plan.coverage else (0, 0)),
         states={},
     )
-    totals = np.zeros((2, len(players), 1))  # regret and misses so far
+    lost, misses = np.zeros((2, len(players), 1))  # so far
     blocks = plan.environment.blocks(
         seed=plan.seed, replication=replication, stops=plan.estimate_rounds
     )
     for block in blocks:
-        outcomes = np.zeros((2, len(players), block.rounds))  # regret and misses, round by round
+        regret = np.empty((len(players), block.rounds))
+        missing = np.empty((len(players), block.rounds if plan.coverage else 0))
         for index, player in enumerate(players.values()):
-            missing = outcomes[1, index] if plan.coverage else _NOT_ASKED_FOR
-            _play(player, block, outcomes[0, index], missing)
+            _play(player, block, regret[index], missing[index])
             _write_estimate(plan, record, block, index, player)
-        so_far = totals + np.cumsum(outcomes, axis=2)
-        totals = so_far[:, :, -1:]
         columns, within = _recorded(plan.regret_rounds, block)
-        record.regret[:, columns] = so_far[0][:, within]
+        record.regret[:, columns] = lost + regret[:, within]
+        lost = lost + regret[:, -1:]
         if plan.coverage:
-            record.missed[:, columns] = so_far[1][:, within]
-            record.missing[:, columns] = outcomes[1][:, within]
+            missed = misses + np.cumsum(missing, axis=1)
+            misses = missed[:, -1:]
+            record.missed[:, columns] = missed[:, within]
+            record.missing[:, columns] = missing[:, within]
     return record._replace(
         detections=_detections(players), states=_states(players) if plan.final_states else {}
     )
@@ -147,7 +146,7 @@ def _fresh(entry: Contestant, replication: int) -> Player:
 
 
 def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
-    """Play a block, and write down the regret of its rounds, and misses unless that is empty."""
+    """Play a block; see `Policy.play` for what is written to ``regret`` and ``missing``."""
     if isinstance(player, Policy):
         if block.longest > player.action_bound * (1.0 + NORM_SLACK):
             raise ValueError(
@@ -164,6 +163,7 @@ def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
             missing=missing,
         )
         return
+    total = 0.0
     for t in range(block.rounds):
         # A copy, so that nothing that a player does to it reaches the others.
         actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
@@ -171,7 +171,8 @@ def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
         if not 0 <= k < len(actions):
             raise ValueError(f"select must return an index below {len(actions)}, got {k}")
         reward = block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)]
-        regret[t] = block.best[t] - block.means[t, k]
+        total += block.best[t] - block.means[t, k]
+        regret[t] = total
         player.update(actions[k], float(reward))
 
 
