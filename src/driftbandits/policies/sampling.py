@@ -117,10 +117,10 @@ class SampledPolicy(Discounted):
         self._state.random[:] = stream_state(self.seed, "policy", name, replication)
 
     def _asked(self, actions: Any) -> tuple[Array, Fit, float]:
-        """Actions (K, d), the estimate and a; refused as by ``select``, and nothing is drawn."""
+        """Actions (K, d), the estimate and a; refused as by ``select``, and the state untouched."""
         rows = self._rows(actions)
         self._check_norms(rows)
-        fit = self._fit()
+        fit = self.copy()._fit()
         scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
         return rows, fit, float(scale)
 
