@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftbandits import DLinUCB, DynamicLinUCB, LinUCB, SWLinUCB
+from driftbandits import (
+    AdaptiveLinUCB,
+    DLinUCB,
+    DynamicLinUCB,
+    LinUCB,
+    Policy,
+    Problem,
+    Random,
+    SWLinUCB,
+)
+from driftbandits.policies.d_rand_linucb import DRandLinUCB
+from driftbandits.policies.detect_restart import DetectRestartLinUCB
 from driftbandits.policies.fixed_catalogue import FixedCatalogue
 
 POLICIES: list[Any] = [
@@ -71,3 +82,19 @@ def test_items_are_checked() -> None:
         FixedCatalogue(policy, [[np.nan, 0.0]])
     with pytest.raises(ValueError, match="action_bound"):
         FixedCatalogue(policy, [[3.0, 0.0]])
+
+
+@pytest.mark.parametrize("kind", [AdaptiveLinUCB, DetectRestartLinUCB, DRandLinUCB, Random])
+def test_policies_that_do_not_always_play_the_largest_bound_are_refused(kind: type[Policy]) -> None:
+    policy: Any = kind.tuned(Problem(dim=2, horizon=100, budget=1.0))
+    with pytest.raises(TypeError, match=f"not '{kind.label}'"):
+        FixedCatalogue(policy, np.eye(2))
+
+
+def test_items_are_a_copy_that_cannot_be_changed() -> None:
+    items = np.eye(2)
+    catalogue = FixedCatalogue(LinUCB(dim=2), items)
+    items[0] = 0.0
+    assert catalogue.items[0, 0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        catalogue.items[0] = 0.0

@@ -86,6 +86,17 @@ def test_saving_changes_nothing(cls: type[Policy], tmp_path: Path) -> None:
     assert_same_state(policy, before)
 
 
+def test_a_state_that_overflowed_does_not_replace_one_that_loads(tmp_path: Path) -> None:
+    policy, path = DLinUCB(dim=1, gamma=0.9), tmp_path / "policy.npz"
+    policy.save(path)
+    before = path.read_bytes()
+    for _ in range(2):
+        policy.update([1.0], 1e308)
+    with pytest.raises(ValueError, match="not finite; nothing is saved"):
+        policy.save(path)
+    assert path.read_bytes() == before
+
+
 def test_configurations_of_numpy_numbers_can_be_saved(tmp_path: Path) -> None:
     options: dict[str, Any] = {"dim": np.int64(3), "window": np.int32(7), "ridge": np.float32(0.5)}
     policy = SWLinUCB(**options)

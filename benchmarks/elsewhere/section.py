@@ -93,6 +93,8 @@ def run(
         for heading, places in groups.items()
     }
     text = "\n\n".join(markdown(heading, of) for heading, of in scores.items()) + "\n"
+    if quick:
+        text = f"A quick look: {plan.replications} replications of {plan.longest} rounds.\n\n{text}"
     print(f"\n{text}", flush=True)
     with atomic_write(folder / "elsewhere.md") as file:
         file.write(text.encode())

@@ -236,7 +236,10 @@ class AdaptiveLinUCB(Detecting):
         return float(facts[median, REMEMBERED])
 
     def scores(self, actions: Any) -> Array:
-        """What is maximised, for every action of ``actions`` (K, d), shape (K,)."""
+        """What is maximised, for every action of ``actions`` (K, d), shape (K,).
+
+        In an audit that is the score by a single expert, and not aᵀθ̄ + radius · width.
+        """
         return self._scores(actions)
 
     def widths(self, actions: Any) -> Array:

@@ -208,9 +208,16 @@ class Policy(ABC):
         return twin
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write configuration and state to ``path``, whole or not at all."""
-        header = {"policy": type(self).__name__, "config": self.config}
-        write_state(path, header, self.state())
+        """Write configuration and state to ``path``, whole or not at all.
+
+        A state that rewards beyond all measure have made overflow could not be loaded, and is not
+        written over one that can be.
+        """
+        header, state = {"policy": type(self).__name__, "config": self.config}, self.state()
+        for name, array in state.items():
+            if not np.isfinite(array).all():
+                raise ValueError(f"array {name} has entries that are not finite; nothing is saved")
+        write_state(path, header, state)
 
     def state(self) -> dict[str, Array]:
         """The state, by the names of its arrays; copies, to look at or to `restore`.

@@ -49,8 +49,15 @@ class FixedCatalogue:
     """
 
     def __init__(self, policy: LinearPolicy, items: Any) -> None:
+        if not isinstance(policy, LinearPolicy):
+            raise TypeError(
+                "policy must be one that always plays the largest upper confidence bound "
+                f"aᵀθ̂ + β width(a), not {getattr(policy, 'label', policy)!r}"
+            )
         self.policy = policy
-        self.items = float_array("items", items, ndim=2)
+        # A copy: an item that changed would leave its bounds behind.
+        self.items = np.array(float_array("items", items, ndim=2))
+        self.items.setflags(write=False)
         policy.scores(self.items)  # refuses what the policy would refuse
         count, dim = self.items.shape
         self._norms = np.linalg.norm(self.items, axis=1)
