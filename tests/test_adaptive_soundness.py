@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from driftbandits import Policy
+from driftbandits.environments import Block
 from driftbandits.linalg import symmetric
 from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
 from driftbandits.policies.expert_bank import PENALTY, UNIT
@@ -88,15 +89,16 @@ def test_rewards_without_rounds_do_not_pile_up_rounding() -> None:
 
 def play(policy: Policy, actions: Floats, means: Floats, noise: Floats) -> None:
     """Rounds of an action set each (n, d, K), in compiled code."""
-    policy.play(
-        actions,
-        means,
-        means.max(axis=1),
-        noise,
+    block = Block(
+        first=int(policy.round),
+        actions=actions,
         parameters=np.zeros((len(means), actions.shape[1])),
-        regret=np.empty(len(means)),
-        missing=np.empty(0),
+        means=means,
+        best=means.max(axis=1),
+        noise=noise,
+        longest=1.0,
     )
+    policy.play(block, regret=np.empty(len(means)))
 
 
 @pytest.mark.parametrize("blocks", [2, pytest.param(50, marks=pytest.mark.thorough)])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from driftbandits import DLinUCB, LinUCB, SWLinUCB, WeightedLeastSquares
+from driftbandits.environments import Block
 from oracles import Floats
 
 DIM, COUNT = 2, 6
@@ -22,15 +23,16 @@ def misses(policy: Any, theta: Floats, rounds: int, seed: int, *, actions: int =
     columns /= np.linalg.norm(columns, axis=1, keepdims=True)
     means = np.einsum("i,tik->tk", theta, columns)
     missing = np.empty(rounds)
-    policy.play(
-        columns,
-        means,
-        means.max(axis=1),
-        policy.noise * rng.standard_normal((rounds, 1)),
+    block = Block(
+        first=1,
+        actions=columns,
         parameters=np.tile(theta, (rounds, 1)),
-        regret=np.empty(rounds),
-        missing=missing,
+        means=means,
+        best=means.max(axis=1),
+        noise=policy.noise * rng.standard_normal((rounds, 1)),
+        longest=1.0,
     )
+    policy.play(block, regret=np.empty(rounds), missing=missing)
     return missing
 
 

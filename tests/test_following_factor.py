@@ -106,15 +106,7 @@ def test_a_million_rounds_do_not_drift(name: str) -> None:
         horizon=rounds,
     )
     for block in environment.blocks(seed=0, replication=0):
-        policy.play(
-            block.actions,
-            block.means,
-            block.best,
-            block.noise,
-            parameters=block.parameters,
-            regret=np.empty(block.rounds),
-            missing=np.empty(0),
-        )
+        policy.play(block, regret=np.empty(block.rounds))
     assert policy.round == rounds + 1
     policy.select(np.eye(dim))
     state = policy._state

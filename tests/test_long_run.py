@@ -10,6 +10,7 @@ import pytest
 
 import oracles
 from driftbandits import DLinUCB, LinUCB, SWLinUCB
+from driftbandits.environments import Block
 from oracles import Exact, Floats
 
 DIM, BLOCK, BLOCKS = 5, 50_000, 20
@@ -38,15 +39,16 @@ def block(index: int) -> tuple[Floats, Floats]:
 def play(policy: Any, actions: Floats, rewards: Floats) -> None:
     """The rounds of a block, one action each, in compiled code."""
     count = len(rewards)
-    policy.play(
-        np.ascontiguousarray(actions[:, :, None]),
-        rewards[:, None].copy(),
-        rewards,
-        np.zeros((count, 1)),
+    block = Block(
+        first=policy.round,
+        actions=np.ascontiguousarray(actions[:, :, None]),
         parameters=np.zeros((count, DIM)),
-        regret=np.empty(count),
-        missing=np.empty(0),
+        means=rewards[:, None].copy(),
+        best=rewards,
+        noise=np.zeros((count, 1)),
+        longest=1.0,
     )
+    policy.play(block, regret=np.empty(count))
 
 
 def truth(weigh: Callable[[Floats], Exact], blocks: int) -> oracles.Truth:

@@ -272,8 +272,21 @@ def test_a_million_rounds_in_bounded_memory() -> None:
 
 @pytest.mark.parametrize("dim", [1, 3, 10])
 def test_a_policy_of_another_dimension_is_refused(dim: int) -> None:
-    with pytest.raises(ValueError, match="actions must have shape"):
+    with pytest.raises(ValueError, match=f"D-LinUCB has dim = {dim}, .* actions of length 2"):
         simulate(environment(), {"wrong": DLinUCB(dim=dim, gamma=0.9)}, replications=1)
+
+
+@pytest.mark.parametrize("name", ["actions", "parameters", "means", "best", "noise"])
+def test_a_block_whose_arrays_do_not_fit_is_refused_and_not_played(name: str) -> None:
+    block = next(environment().blocks(seed=0, replication=0))
+    policy = DLinUCB(dim=2, gamma=0.9)
+    short = block._replace(**{name: getattr(block, name)[:-1]})
+    with pytest.raises(ValueError, match="must fit each other"):
+        policy.play(short, regret=np.empty(block.rounds))
+    for wrong in ({"regret": np.empty(3)}, {"regret": np.empty(700), "missing": np.empty(3)}):
+        with pytest.raises(ValueError, match="must fit each other"):
+            policy.play(block, **wrong)
+    assert policy.round == 1
 
 
 def test_actions_beyond_a_policys_bound_are_refused_as_online() -> None:

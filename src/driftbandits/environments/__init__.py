@@ -1,5 +1,6 @@
 """Environments: parameter paths, action sets and noise, to be combined."""
 
+from ..blocks import Block
 from .actions import (
     ActionSequence,
     ActionSet,
@@ -11,7 +12,7 @@ from .actions import (
     Sphere,
     canonical_basis,
 )
-from .environment import Block, Environment
+from .environment import Environment
 from .noise import Bounded, Gaussian, Heteroscedastic, Noise, NoiseSequence
 from .paths import ParameterPath, Periodic, PiecewiseConstant, RandomWalk, Rotation, Trajectory
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from .._compile import entry_point
 from ..arrays import Array, whole
+from ..blocks import Block
 from ..linalg import argmax, column_norms_squared, column_products
 from ..randomness import stream
 from .actions import ActionSequence, ActionSet, Catalogue
@@ -18,24 +19,7 @@ from .paths import ParameterPath, Trajectory
 
 # Numbers in the actions of a block, more or less: long blocks spare Python's time between them,
 # short ones stay in the cache for all policies.
-_BLOCK = 100_000
-
-
-class Block(NamedTuple):
-    """Consecutive rounds of an environment, for all policies to play."""
-
-    first: int  # its first round, counted from 1
-    actions: Array  # (n or 1, d, K), a column an action
-    parameters: Array  # (n, d), θ_t
-    means: Array  # (n, K), ⟨a, θ_t⟩
-    best: Array  # (n,), their maxima
-    noise: Array  # (n, K or 1)
-    longest: float  # largest norm of an action
-
-    @property
-    def rounds(self) -> int:
-        """Number n of rounds."""
-        return len(self.best)
+_BLOCK = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,20 +105,23 @@ class Environment:
 
         How it is cut into blocks changes no number.
         """
-        names = ("parameters", "actions", "noise")
-        generators = [stream(seed, name, replication) for name in names]
-        draw_parameters = self.path.start(generators[0])
-        draw_actions = self.actions.start(generators[1])
-        draw_noise = self.noise.start(generators[2])
-        first = 1
-        for size in _sizes(self.horizon, stops, most=self._block_rounds()):
-            parameters = draw_parameters(size)
-            actions = draw_actions(size)
+        draw_parameters = self.path.start(stream(seed, "parameters", replication))
+        draw_actions = self.actions.start(stream(seed, "actions", replication))
+        draw_noise = self.noise.start(stream(seed, "noise", replication))
+
+        # A function of its own keeps no block alive: the next takes the place of the last, which
+        # is in the cache, where whoever plays lets go of it in time.
+        def draw(first: int, size: int) -> Block:
+            parameters, actions = draw_parameters(size), draw_actions(size)
             noise = draw_noise(actions, size)
             self._check(size, parameters, actions, noise)
             means, best = np.empty((size, self.actions.count)), np.empty(size)
             longest = _evaluate_entry(actions, parameters, means, best)
-            yield Block(first, actions, parameters, means, best, noise, float(longest))
+            return Block(first, actions, parameters, means, best, noise, float(longest))
+
+        first = 1
+        for size in _sizes(self.horizon, stops, most=self._block_rounds()):
+            yield draw(first, size)
             first += size
 
     def _block_rounds(self) -> int:

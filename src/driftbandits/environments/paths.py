@@ -70,11 +70,8 @@ class PiecewiseConstant:
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
-        return _by_round(self._at)
-
-    def _at(self, rounds: Array) -> Array:
-        position = np.searchsorted(self.change_points, rounds, side="right")
-        return np.asarray(self.values[position])
+        points = np.array(self.change_points)
+        return _by_round(lambda rounds: self.values[points.searchsorted(rounds, side="right")])
 
 
 @dataclass(frozen=True)

@@ -33,16 +33,8 @@ def time_per_round(policy: Policy, against: Policy, environment: Environment) ->
 
 def _play(policy: Policy, blocks: Sequence[Block]) -> float:
     """Seconds of this thread, whatever else the machine does, that a fresh policy takes."""
-    player, missing = policy.fresh(), np.empty(0)
+    player = policy.fresh()
     start = time.thread_time()
     for block in blocks:
-        player.play(
-            block.actions,
-            block.means,
-            block.best,
-            block.noise,
-            parameters=block.parameters,
-            regret=np.empty(block.rounds),
-            missing=missing,
-        )
+        player.play(block, regret=np.empty(block.rounds))
     return time.thread_time() - start

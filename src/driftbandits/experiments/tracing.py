@@ -47,9 +47,10 @@ def trace(
     rows, total = [], 0.0
     for block in environment.blocks(seed=seed, replication=replication, stops=stops):
         total += _play(player, block)
-        last = block.first + block.rounds - 1
-        if last in stops:
-            rows.append({"round": last, "regret": total, **_beliefs(player, block.parameters[-1])})
+        if block.last in stops:
+            rows.append(
+                {"round": block.last, "regret": total, **_beliefs(player, block.parameters[-1])}
+            )
     frame = pd.DataFrame(rows)
     frame.attrs["change_points"] = list(environment.change_points)
     frame.attrs["detections"] = list(getattr(player, "detections", ()))
@@ -58,15 +59,7 @@ def trace(
 
 def _play(player: Policy, block: Block) -> float:
     regret = np.empty(block.rounds)
-    player.play(
-        block.actions,
-        block.means,
-        block.best,
-        block.noise,
-        parameters=block.parameters,
-        regret=regret,
-        missing=np.empty(0),
-    )
+    player.play(block, regret=regret)
     return float(regret[-1])
 
 

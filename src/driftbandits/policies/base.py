@@ -15,14 +15,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array, float_array, numbers, positive, whole
+from ..blocks import Block
 from ..memory import CLOCK
 from ..storage import StateFileError, write_state
 from .kernels import NORM_SLACK, EntryPoints, Kernels, entry_points
-from .packing import FIRST_PARAMETER, STALE, fields_of, pack, views
+from .packing import STALE, fields_of, pack
 from .problem import Problem
 
 _FLOAT = np.dtype(np.float64)
 _ON_TIME = np.zeros(1)
+_NOTHING = np.zeros(0)
 
 # The squares of norms, and sums of them, stay far from overflow.
 LARGEST_BOUND = 1e50
@@ -89,10 +91,9 @@ class Policy(ABC):
 
     def _adopt(self, state: Any) -> None:
         """Go on from a copy of ``state``."""
-        packed = pack([self.action_bound, self.dim, 1.0, *self._parameters], state)
-        place = FIRST_PARAMETER + len(self._parameters)
+        packed, copied = pack([self.action_bound, self.dim, 1.0, *self._parameters], state)
         object.__setattr__(self, "_packed", packed)
-        object.__setattr__(self, "_state", views(packed, type(state), fields_of(state), place))
+        object.__setattr__(self, "_state", copied)
 
     def _prepare(self) -> None:
         """Bring what the state holds besides the sums up to date with them."""
@@ -162,33 +163,33 @@ class Policy(ABC):
         positive("rounds", rounds)
         self._calls.advance(self._packed, float(rounds))
 
-    def play(
-        self,
-        actions: Array,
-        means: Array,
-        best: Array,
-        noise: Array,
-        *,
-        parameters: Array,
-        regret: Array,
-        missing: Array,
-    ) -> None:
-        """Play a block of rounds in compiled code; see `driftbandits.policies.kernels`.
+    def play(self, block: Block, *, regret: Array, missing: Array = _NOTHING) -> None:
+        """Play a block of n rounds in compiled code.
 
-        Compiled code trusts its arrays, so their shapes are checked here.
+        ``regret`` (n,) gets the regret summed up from the first round of the block, and
+        ``missing`` (n,), where it is given, a 1 where the confidence set that a round starts from
+        does not hold its parameter.
         """
-        rounds, count = means.shape
-        if actions.shape[1:] != (self.dim, count) or len(actions) not in (1, rounds):
+        self._check_fit(block)
+        self._make_room(self._held(block.rounds))
+        arrays = (*block[1:-1], regret, missing)
+        if not self._calls.play(self._packed, *arrays):
+            names = (*Block._fields[1:-1], "regret", "missing")
+            shapes = {name: array.shape for name, array in zip(names, arrays, strict=True)}
+            raise ValueError(f"the arrays of a block must fit each other, got {shapes}")
+
+    def _check_fit(self, block: Block) -> None:
+        """Refuse actions that the policy is not for."""
+        if block.actions.shape[1] != self.dim:
             raise ValueError(
-                f"actions must have shape ({rounds} or 1, {self.dim}, {count}), got {actions.shape}"
+                f"{self.label} has dim = {self.dim}, "
+                f"the environment actions of length {block.actions.shape[1]}"
             )
-        shapes = [best.shape, regret.shape, noise.shape[:1], parameters.shape]
-        if shapes != [(rounds,), (rounds,), (rounds,), (rounds, self.dim)]:
-            raise ValueError(f"best, regret, noise and parameters must fit means, got {shapes}")
-        if noise.shape[1:] not in ((1,), (count,)) or missing.shape not in ((0,), (rounds,)):
-            raise ValueError(f"noise and missing must fit, got {noise.shape}, {missing.shape}")
-        self._make_room(self._held(len(best)))
-        self._calls.play(self._packed, actions, means, best, noise, parameters, regret, missing)
+        if block.longest > self.action_bound * (1.0 + NORM_SLACK):
+            raise ValueError(
+                f"{self.label} has action_bound = {self.action_bound}, "
+                f"the environment an action of norm {block.longest:.9g}"
+            )
 
     def fresh(self, replication: int = 0) -> Self:
         """A policy of the same configuration that has seen nothing, for a replication."""

@@ -80,7 +80,7 @@ class EntryPoints(NamedTuple):
     learn_many: Callable[..., bool]
     advance: Callable[..., None]
     prepare: Callable[..., None]
-    play: Callable[..., None]
+    play: Callable[..., bool]
 
 
 @lean_kernel
@@ -91,6 +91,33 @@ def admissible(packed: Array, actions: Array) -> bool:
         if not inner(actions[k], actions[k]) <= limit:
             return False
     return bool(actions.shape[0] > 0 and actions.shape[1] == packed[DIM])
+
+
+@lean_kernel
+def fitting(
+    packed: Array,
+    actions: Array,
+    thetas: Array,
+    means: Array,
+    best: Array,
+    noise: Array,
+    regret: Array,
+    missing: Array,
+) -> bool:
+    """Whether the arrays of a block have the shapes that `Block` and `Policy.play` give them."""
+    rounds, count, dim = best.size, means.shape[1], packed[DIM]
+    return bool(
+        actions.shape[0] in (1, rounds)
+        and actions.shape[1] == dim
+        and actions.shape[2] == count
+        and thetas.shape[0] == rounds
+        and thetas.shape[1] == dim
+        and means.shape[0] == rounds
+        and noise.shape[0] == rounds
+        and noise.shape[1] in (1, count)
+        and regret.size == rounds
+        and missing.size in (0, rounds)
+    )
 
 
 @lean_kernel
@@ -183,31 +210,25 @@ def _prepare(packed: Array) -> None:
 def _play(
     packed: Array,
     actions: Array,
+    thetas: Array,
     means: Array,
     best: Array,
     noise: Array,
-    thetas: Array,
     regret: Array,
     missing: Array,
-) -> None:
-    """Play a block of rounds against an environment that was drawn beforehand.
-
-    ``actions`` (n or 1, d, K), ``means`` (n, K) with their maxima ``best`` (n,), ``noise`` (n, K
-    or 1) and true parameters ``thetas`` (n, d). Regret goes to ``regret`` (n,), summed up from the
-    first round of the block.
-    ``missing`` (n,), unless it is empty, gets a 1 where the confidence set that a round starts
-    from does not hold its parameter.
-    """
+) -> bool:
+    """Play the rounds of a block, or none where the shapes do not fit; see `Policy.play`."""
+    if not fitting(packed, actions, thetas, means, best, noise, regret, missing):
+        return False
     parameters, state = unpack(packed)
     dim, count = actions.shape[1:]
     scratch = np.empty((dim + 2, panel(dim, count)))
     scores, action = np.empty(count), np.empty(dim)
     packed[STALE], total = 1.0, 0.0
-    for t in range(means.shape[0] + 1):
+    for t in range(best.size + 1):
         prepare(parameters, state)
-        if t == means.shape[0]:  # for whoever reads the estimate next
-            packed[STALE] = 0.0
-            return
+        if t == best.size:  # for whoever reads the estimate next
+            break
         if missing.size > 0:
             missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0
         columns = actions[min(t, actions.shape[0] - 1)]
@@ -219,13 +240,15 @@ def _play(
         reward = means[t, k] + noise[t, min(k, noise.shape[1] - 1)]
         advance(parameters, state, 1.0)
         learn(parameters, state, action, reward, 0.0)
+    packed[STALE] = 0.0
+    return True
 
 
 @cache
 def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     """The entry points of a policy's kernels, for a state of ``fields``; compiled on first call."""
     names = kernels._asdict()
-    label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype[1]}" for field in fields)])
+    label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype.kind}" for field in fields)])
     names["unpack"] = unpacker(names.pop("Parameters"), names.pop("State"), fields)
     templates = EntryPoints(_select, _score, _learn_one, _learn_many, _advance, _prepare, _play)
     return EntryPoints(*(entry_point(template, label, **names) for template in templates))

@@ -8,9 +8,9 @@ and a state has ten). So all of them live in one, and the state is a named tuple
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,35 +32,43 @@ class Field(NamedTuple):
     """What compiled code has to know of an array before it runs."""
 
     ndim: int
-    dtype: str  # such as "<f8"; of eight bytes, as all that is packed
+    dtype: np.dtype[Any]  # of eight bytes, as all that is packed
 
 
 def fields_of(state: tuple[Any, ...]) -> tuple[Field, ...]:
     """The fields of a state, in order."""
-    return tuple(Field(array.ndim, array.dtype.str) for array in state)
+    return tuple(Field(array.ndim, array.dtype) for array in state)
 
 
-def pack(head: Sequence[float], state: tuple[Any, ...]) -> Array:
-    """One array of ``head`` (action bound, d, stale, parameters) and the arrays of a state."""
+def pack(head: Sequence[float], state: StateType) -> tuple[Array, StateType]:
+    """One array of ``head`` (action bound, d, stale, parameters) and the arrays of a state.
+
+    Returns it with the state as views of it.
+    """
     first = len(head) + sum(1 + array.ndim for array in state)
-    layout: list[float] = []
+    numbers = list(head)
     for array in state:
-        layout += [first, *array.shape]
+        numbers += [first, *array.shape]
         first += array.size
-    arrays = (np.ascontiguousarray(array).reshape(-1).view(np.float64) for array in state)
-    return np.concatenate([np.array([*head, *layout], dtype=np.float64), *arrays])
+    packed = np.empty(first)
+    packed[: len(numbers)] = numbers
+    copied = views(packed, type(state), fields_of(state), len(head))
+    for view, array in zip(copied, state, strict=True):
+        view[...] = array
+    return packed, copied
 
 
 def views(
     packed: Array, state: type[StateType], fields: tuple[Field, ...], place: int
 ) -> StateType:
     """The state of a packed array, whose layout is at ``place``."""
+    end = place + sum(1 + field.ndim for field in fields)
+    numbers = iter(packed[place:end].astype(np.int64).tolist())
     arrays = []
     for field in fields:
-        first, *shape = (int(number) for number in packed[place : place + 1 + field.ndim])
-        flat = packed[first : first + math.prod(shape)]
-        arrays.append(flat.view(field.dtype).reshape(shape))
-        place += 1 + field.ndim
+        start = 8 * next(numbers)
+        shape = tuple(islice(numbers, field.ndim))
+        arrays.append(np.ndarray(shape, field.dtype, packed, start))
     return state(*arrays)
 
 
@@ -80,7 +88,7 @@ def unpacker(
             parameters(*packed[FIRST_PARAMETER:layout]),
             views(packed, state, fields, layout),
         )
-    arrays = [types.Array(from_dtype(np.dtype(f.dtype)), f.ndim, "C") for f in fields]
+    arrays = [types.Array(from_dtype(f.dtype), f.ndim, "C") for f in fields]
     unpacked = types.Tuple(
         [types.NamedUniTuple(types.float64, count, parameters), types.NamedTuple(arrays, state)]
     )

@@ -7,17 +7,16 @@ replication alone, so any number of workers gives the same bytes.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from ..arrays import Array, whole
-from ..environments import Block, Environment
+from ..blocks import Block
+from ..environments import Environment
 from ..policies import Policy
-from ..policies.kernels import NORM_SLACK
 
 
 @runtime_checkable
@@ -80,23 +79,12 @@ def run(plan: Plan, replications: Sequence[int], *, workers: int) -> Iterator[tu
     """Play the replications, and give each as soon as it is finished, in no particular order."""
     whole("workers", workers, least=1)
     pool = ThreadPoolExecutor(max_workers=workers)
-    queue = iter(replications)
-    running: dict[Future[Record], int] = {}
+    running = {pool.submit(play_replication, plan, index): index for index in replications}
     try:
-        # A queue of little more than the workers, so that an interruption has little to wait for.
-        for replication in queue:
-            running[pool.submit(play_replication, plan, replication)] = replication
-            if len(running) > workers:
-                yield from _finished(running)
-        while running:
-            yield from _finished(running)
+        for future in as_completed(running):
+            yield running.pop(future), future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _finished(running: dict[Future[Record], int]) -> Iterator[tuple[int, Record]]:
-    for future in wait(running, return_when=FIRST_COMPLETED).done:
-        yield running.pop(future), future.result()
 
 
 def play_replication(plan: Plan, replication: int) -> Record:
@@ -115,13 +103,16 @@ def play_replication(plan: Plan, replication: int) -> Record:
     blocks = plan.environment.blocks(
         seed=plan.seed, replication=replication, stops=plan.estimate_rounds
     )
+    recorded = np.array(plan.regret_rounds)
     for block in blocks:
         regret = np.empty((len(players), block.rounds))
         missing = np.empty((len(players), block.rounds if plan.coverage else 0))
         for index, player in enumerate(players.values()):
             _play(player, block, regret[index], missing[index])
-            _write_estimate(plan, record, block, index, player)
-        columns, within = _recorded(plan.regret_rounds, block)
+        if block.last in plan.estimate_rounds:
+            _write_estimates(players, record.estimates[:, plan.estimate_rounds.index(block.last)])
+        columns = slice(*recorded.searchsorted([block.first, block.last + 1]))
+        within = recorded[columns] - block.first
         record.regret[:, columns] = lost + regret[:, within]
         lost = lost + regret[:, -1:]
         if plan.coverage:
@@ -129,16 +120,10 @@ def play_replication(plan: Plan, replication: int) -> Record:
             misses = missed[:, -1:]
             record.missed[:, columns] = missed[:, within]
             record.missing[:, columns] = missing[:, within]
+        del block  # its memory is for the next one
     return record._replace(
         detections=_detections(players), states=_states(players) if plan.final_states else {}
     )
-
-
-def _recorded(rounds: tuple[int, ...], block: Block) -> tuple[slice, list[int]]:
-    """Columns of the record that fall into a block, and their places in it."""
-    first = bisect_left(rounds, block.first)
-    last = bisect_left(rounds, block.first + block.rounds)
-    return slice(first, last), [t - block.first for t in rounds[first:last]]
 
 
 def _fresh(entry: Contestant, replication: int) -> Player:
@@ -148,20 +133,7 @@ def _fresh(entry: Contestant, replication: int) -> Player:
 def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
     """Play a block; see `Policy.play` for what is written to ``regret`` and ``missing``."""
     if isinstance(player, Policy):
-        if block.longest > player.action_bound * (1.0 + NORM_SLACK):
-            raise ValueError(
-                f"{player.label} has action_bound = {player.action_bound}, "
-                f"the environment an action of norm {block.longest:.9g}"
-            )
-        player.play(
-            block.actions,
-            block.means,
-            block.best,
-            block.noise,
-            parameters=block.parameters,
-            regret=regret,
-            missing=missing,
-        )
+        player.play(block, regret=regret, missing=missing)
         return
     total = 0.0
     for t in range(block.rounds):
@@ -176,11 +148,11 @@ def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
         player.update(actions[k], float(reward))
 
 
-def _write_estimate(plan: Plan, record: Record, block: Block, index: int, player: Player) -> None:
-    """Fill in the estimate after the last round of the block, if it is asked for."""
-    last = block.first + block.rounds - 1
-    if last in plan.estimate_rounds and hasattr(player, "theta"):
-        record.estimates[index, plan.estimate_rounds.index(last)] = player.theta
+def _write_estimates(players: Mapping[str, Player], estimates: Array) -> None:
+    """Fill in what the players believe now, shape (P, d); NaN stays for those without a belief."""
+    for index, player in enumerate(players.values()):
+        if hasattr(player, "theta"):
+            estimates[index] = player.theta
 
 
 def _detections(players: Mapping[str, Player]) -> Array:
