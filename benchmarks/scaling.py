@@ -44,7 +44,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
         say(f"scaling: {what}")
         rows += measure(repetitions)
     say("scaling: regret of the amortised updates")
-    rows += _regret_of_amortised(replications=6 if quick else 30)
+    rows += _regret_of_amortised(replications=6 if quick else 100)
     say("scaling: memory")
     return rows + _memory(1_000 if quick else 10_000)
 
@@ -103,18 +103,19 @@ def _fit(
 
 
 def _dimension(repetitions: int) -> list[Row]:
-    """Update and estimate, exact and with λ restored every d rounds."""
+    """Update and estimate, exact and with λ restored now and then."""
     sizes = (2, 5, 10, 20, 50, 100, 200, 400)
     curves: dict[str, dict[int, Array]] = {
         "exact": {},
         "amortised": {},
     }
     for dim in sizes:
-        rounds = dim if dim >= 50 else 200  # whole periods of the amortised update
+        period = _period(dim)
+        rounds = -(-max(dim, 200) // period) * period  # whole periods of the amortised update
         works = {
             "exact": _update_and_estimate(DLinUCB(dim=dim, gamma=GAMMA), rounds),
             "amortised": _update_and_estimate(
-                DLinUCB(dim=dim, gamma=GAMMA, restore_every=dim), rounds
+                DLinUCB(dim=dim, gamma=GAMMA, restore_every=period), rounds
             ),
         }
         for name, times in interleaved(works, repetitions=repetitions).items():
@@ -129,6 +130,11 @@ def _dimension(repetitions: int) -> list[Row]:
         _fit("update + theta, amortised", "d", curves["amortised"], least=50, aim=at_most(2.2)),
         summary(NAME, "exact / amortised, d = 200", "ratio", ratio, aim=at_least(3)),
     ]
+
+
+def _period(dim: int) -> int:
+    """Rounds between restorations of λ, as `DLinUCB` advises."""
+    return max(dim // 4, 1)
 
 
 def _actions(repetitions: int) -> list[Row]:
@@ -188,7 +194,7 @@ def _regret_of_amortised(replications: int) -> list[Row]:
     options = problems.problem(environment).common()
     policies = {
         "exact": DLinUCB(gamma=0.995, **options),
-        "amortised": DLinUCB(gamma=0.995, restore_every=50, **options),
+        "amortised": DLinUCB(gamma=0.995, restore_every=_period(50), **options),
     }
     result = simulate(environment, policies, replications=replications)
     rows = []

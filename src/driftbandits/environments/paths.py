@@ -71,7 +71,9 @@ class PiecewiseConstant:
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
         points = np.array(self.change_points)
-        return _by_round(lambda rounds: self.values[points.searchsorted(rounds, side="right")])
+        return _by_round(
+            lambda rounds: self.values.take(points.searchsorted(rounds, side="right"), axis=0)
+        )
 
 
 @dataclass(frozen=True)

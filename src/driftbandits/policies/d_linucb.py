@@ -28,7 +28,7 @@ class DLinUCB(Discounted, WeightedPolicy):
             together, where Theorem 1 does not) or "determinant" (per-round, and tighter).
         restore_every: Rounds after which λ is put back in place. 1 is Algorithm 1, at O(d³) a
             round. With m > 1 it fades with the data in between, λ_t and μ_t are those of Theorem 1,
-            which allows any, and a round costs O(d² + d³/m): for large d, take m = d. A λ that
+            which allows any, and a round costs O(d² + d³/m): for large d, take m = d/4. A λ that
             would fade to a hundredth of itself before that is put back earlier.
 
     Examples:
