@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compile import entry_point, lean_kernel
+from .._compile import entry_point, inline_kernel, lean_kernel
 from ..arrays import Array
 from ..linalg import inner
 from .packing import ACTION_BOUND, DIM, STALE, Field, unpacker
@@ -47,12 +47,12 @@ def _unbound(*arguments: Any) -> Any:
 unpack = choose = learn = advance = prepare = misses = _unbound
 
 
-@lean_kernel
+@inline_kernel
 def nothing_to_prepare(parameters: Any, state: Any) -> None:
     """For policies that compute nothing beforehand."""
 
 
-@lean_kernel
+@inline_kernel
 def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
     """For policies without a confidence set."""
     return False

@@ -247,19 +247,25 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
     pass_time(p, s, rounds)
 
 
-@large_kernel
+@inline_kernel
 def misses(p: Parameters, s: State, theta: Array) -> bool:
     """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β; ``s`` must be prepared."""
-    dim = theta.size
     image = s.work[s.work.shape[0] - 1]
-    for i in range(dim):
-        image[i] = s.counters[RIDGE] * (s.theta[i] - theta[i])
-        for j in range(dim):
-            image[i] += s.gram[0, min(i, j), max(i, j)] * (s.theta[j] - theta[j])
+    _image(s.gram[0], s.counters[RIDGE], s.theta, theta, image)
+    limit = s.counters[RADIUS] ** 2
     if s.gram_squared.shape[1] == 0:
-        return bool(whiten(s.factor, image) > s.counters[RADIUS] ** 2 * s.counters[UNIT])
+        return bool(whiten(s.factor, image) > limit * s.counters[UNIT])
     cholesky(s.gram_squared[0], s.counters[MU], s.work)
-    return bool(whiten(s.work, image) > s.counters[RADIUS] ** 2)
+    return bool(whiten(s.work, image) > limit)
+
+
+@large_kernel
+def _image(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
+    """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
+    for i in range(theta.size):
+        image[i] = ridge * (estimate[i] - theta[i])
+        for j in range(theta.size):
+            image[i] += gram[min(i, j), max(i, j)] * (estimate[j] - theta[j])
 
 
 WEIGHTED = Kernels(
