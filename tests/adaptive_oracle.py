@@ -71,16 +71,15 @@ class Definition:
         return np.asarray(np.linalg.solve(self.design(j), self.moment(j)), dtype=np.float64)
 
     def theta(self) -> Floats:
-        estimates = [e.weight * self.estimate(j) for j, e in enumerate(self.experts)]
-        return np.asarray(np.sum(estimates, axis=0))
+        return self.estimate(self.in_force())
 
     def mean(self, values: list[float]) -> float:
         """The mean with memory 50, of what came in the order of arrival."""
         recent = 0.98 ** np.arange(len(values) - 1, -1, -1.0)
         return float(recent @ values / recent.sum())
 
-    def median(self) -> int:
-        return int(np.searchsorted(np.cumsum([e.weight for e in self.experts[:-1]]), 0.5))
+    def in_force(self) -> int:
+        return int(np.searchsorted(np.cumsum([e.weight for e in self.experts[:-1]]), 0.4))
 
     def place(self) -> float:
         golden = (math.sqrt(5) - 1) / 2
@@ -96,7 +95,7 @@ class Definition:
             ratio = min(1.0, math.sqrt(self.variance / squares))
         memory = (self.dim * (self.clock + 1)) ** (2 / 3) * ratio**0.5 * 2 ** (0.5 - self.place())
         enough = [j for j in range(len(self.experts)) if self.memory(j) >= memory]
-        return min(self.median(), enough[0])
+        return min(self.in_force(), enough[0])
 
     def widths(self, actions: Floats, j: int) -> Floats:
         V = self.design(j)
@@ -108,7 +107,7 @@ class Definition:
         if self.place() < 1:
             x = self.auditor()
             return actions @ self.estimate(x) + 1.5 * noise * self.widths(actions, x)
-        return actions @ self.theta() + noise * self.widths(actions, self.median())
+        return actions @ self.theta() + noise * self.widths(actions, self.in_force())
 
     def apply(self, event: Event) -> None:
         if isinstance(event, Advance):

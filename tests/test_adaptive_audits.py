@@ -11,7 +11,7 @@ from oracles import Floats
 
 
 def audits(rounds: int) -> Floats:
-    """The rounds, counted from 0, whose scores are those of one expert and not of the average."""
+    """The rounds, counted from 0, whose scores are not those of the expert in force."""
     policy, found = AdaptiveLinUCB(dim=2), []
     for t in range(rounds):
         probe = np.array([[1e-3, 0.0], [0.0, 1e-3]])

@@ -35,7 +35,7 @@ def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) ->
         assert_close(state.inverses[j] * unit, np.linalg.inv(truth.design(j)), "inverse")
     assert_close(policy.noise_estimate, math.sqrt(truth.variance), "noise")
     assert_close(policy.theta, truth.theta(), "theta")
-    assert_close(policy.widths(actions), truth.widths(actions, truth.median()), "widths")
+    assert_close(policy.widths(actions), truth.widths(actions, truth.in_force()), "widths")
     assert_close(policy.scores(actions), truth.scores(actions), "scores")
     assert policy.detections == tuple(truth.detections)
     assert policy.round == truth.clock + 1

@@ -40,12 +40,13 @@ from .expert_weights import (
     AUDIT_RADIUS,
     FALSE_ALARMS,
     RIDGE_SHARE,
+    SHARE_IN_FORCE,
     any_refuted,
     audit_place,
     auditor,
+    expert_in_force,
     judge,
     measure_noise,
-    median_expert,
     replace_refuted,
     take_unit,
 )
@@ -68,42 +69,32 @@ def radius_of(p: Parameters, s: State) -> float:
 
 
 @lean_kernel
-def prepare(p: Parameters, s: State) -> None:
-    """θ̄ = Σ w_j θ_j, written to ``theta``."""
-    clear(s.theta)
-    for j in range(int(s.counters[EXPERTS])):
-        weight = s.facts[j, WEIGHT]
-        for i in range(s.theta.size):
-            s.theta[i] += weight * s.thetas[j, i]
-
-
-@lean_kernel
-def spread_out(s: State, x: int, columns: Array, out: Array) -> None:
-    """√(aᵀV_x⁻¹a) for every column a of ``columns`` (d, K)."""
+def spread_out(inverse: Array, unit: float, columns: Array, out: Array) -> None:
+    """√(aᵀV⁻¹a) for every column a of ``columns`` (d, K), where V⁻¹ is ``unit · inverse``."""
     clear(out)
-    for i in range(s.theta.size):
+    for i in range(columns.shape[0]):
         for j in range(i + 1):
-            weight = s.inverses[x, i, j] * (1.0 if i == j else 2.0)
+            weight = inverse[i, j] * (1.0 if i == j else 2.0)
             for k in range(out.size):
                 out[k] += weight * columns[i, k] * columns[j, k]
     for k in range(out.size):
-        out[k] = np.sqrt(max(out[k], 0.0) * s.facts[x, UNIT])
+        out[k] = np.sqrt(max(out[k], 0.0) * unit)
 
 
 @lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
-    """The action of the largest aᵀθ̄ + c σ̂ √(aᵀV_x⁻¹a); in audits that of one expert alone."""
-    x, estimate, radius = median_expert(s), s.theta, radius_of(p, s)
+    """The action of the largest aᵀθ_x + c σ̂ √(aᵀV_x⁻¹a); in audits x is shorter and c larger."""
+    x, radius = expert_in_force(s), radius_of(p, s)
     place = audit_place(s)
     if place < 1.0:
         x = min(x, auditor(s, place))
-        estimate, radius = s.thetas[x], AUDIT_RADIUS * radius
-    spread_out(s, x, columns, scores)
+        radius *= AUDIT_RADIUS
+    spread_out(s.inverses[x], s.facts[x, UNIT], columns, scores)
     for k in range(scores.size):
         scores[k] *= radius
-    for i in range(estimate.size):
+    for i in range(columns.shape[0]):
         for k in range(scores.size):
-            scores[k] += estimate[i] * columns[i, k]
+            scores[k] += s.thetas[x, i] * columns[i, k]
     return argmax(scores)
 
 
@@ -145,16 +136,9 @@ ADAPTIVE = Kernels(
     choose=choose,
     learn=learn,
     advance=advance,
-    prepare=prepare,
 )
 
-
-def _widths(columns: Array, out: Array, *state: Array) -> None:
-    s = State(*state)
-    spread_out(s, median_expert(s), columns, out)
-
-
-_widths_entry = entry_point(_widths, "adaptive")
+_spread_out_entry = entry_point(spread_out, "adaptive")
 
 
 @register("AdaptiveLinUCB", "learns how fast to forget; for any drift, told nothing of it")
@@ -163,14 +147,15 @@ class AdaptiveLinUCB(Detecting):
     """Learns how fast to forget, and the noise level, from the rewards alone.
 
     A bank of discounted estimators with memories 2d, 4d, 8d, … and "for ever" sees every reward.
-    Their estimates are averaged, with weights by how well each has predicted of late. An expert
-    that shorter ones have refuted starts again from the best of them.
+    Weights say how well each of them has predicted of late. An expert that shorter ones have
+    refuted starts again from the best of them.
 
-        play argmax aᵀθ̄ + c σ̂ √(aᵀ V_x⁻¹ a),      θ̄ = Σ w_j θ_j
+        play argmax aᵀθ_x + c σ̂ √(aᵀ V_x⁻¹ a)
 
-    x is the expert at the median of the weights. One round in 25 is an audit, played by a single
-    expert of shorter memory, so that what has not been played for long is tried again. Choices do
-    not depend on the scale of rewards or of actions, and nothing is drawn at random.
+    x is the expert at which 40% of the weight is reached, shorter memories first. One round in 25
+    is an audit, played by an expert of shorter memory, so that what has not been played for long
+    is tried again. Choices do not depend on the scale of rewards or of actions, and nothing is
+    drawn at random.
     ``detections`` are rounds after which "nothing has changed since the last of these" was refuted.
     There is no regret bound: docs/adaptive.md says what is proved, measured, and weak.
 
@@ -204,9 +189,8 @@ class AdaptiveLinUCB(Detecting):
 
     @property
     def theta(self) -> Array:
-        """The averaged estimate θ̄, shape (d,)."""
-        self._prepare()
-        return np.array(self._state.theta)
+        """The estimate θ_x of the expert in force, shape (d,)."""
+        return np.array(self._state.thetas[self._in_force])
 
     @property
     def radius(self) -> float:
@@ -220,7 +204,7 @@ class AdaptiveLinUCB(Detecting):
 
     @property
     def weights(self) -> Array:
-        """Weights of the experts in the average, shape (J,), shorter memories first."""
+        """Weights of the experts, shape (J,), shorter memories first."""
         return np.array(self._state.facts[: self._experts, WEIGHT])
 
     @property
@@ -230,23 +214,22 @@ class AdaptiveLinUCB(Detecting):
 
     @property
     def memory(self) -> float:
-        """Rounds, discounted, that the median expert remembers: many while nothing changes."""
-        facts = self._state.facts[: self._experts]
-        median = np.searchsorted(np.cumsum(facts[:-1, WEIGHT]), 0.5)
-        return float(facts[median, REMEMBERED])
+        """Rounds, discounted, that the expert in force remembers: many while nothing changes."""
+        return float(self._state.facts[self._in_force, REMEMBERED])
 
     def scores(self, actions: Any) -> Array:
         """What is maximised, for every action of ``actions`` (K, d), shape (K,).
 
-        In an audit that is the score by a single expert, and not aᵀθ̄ + radius · width.
+        In an audit that is the score by a shorter memory, and not aᵀθ_x + radius · width.
         """
         return self._scores(actions)
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V_x⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
         rows = self._rows(actions, none=True)
-        out = np.empty(len(rows))
-        _widths_entry(np.array(rows.T, order="C"), out, *self._state)
+        out, state, x = np.empty(len(rows)), self._state, self._in_force
+        unit = state.facts[x, UNIT]
+        _spread_out_entry(state.inverses[x], unit, np.array(rows.T, order="C"), out)
         return out
 
     def advance(self, *, rounds: float = 1) -> None:
@@ -259,6 +242,11 @@ class AdaptiveLinUCB(Detecting):
     @property
     def _experts(self) -> int:
         return int(self._state.counters[EXPERTS])
+
+    @property
+    def _in_force(self) -> int:
+        """x, as `expert_in_force` finds it."""
+        return int(np.searchsorted(np.cumsum(self.weights[:-1]), SHARE_IN_FORCE))
 
     def _validate(self) -> None:
         if self.noise is not None:

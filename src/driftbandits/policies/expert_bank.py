@@ -41,7 +41,7 @@ DETECTIONS = 9
 COUNTERS = 10
 
 # Columns of ``facts``, a row an expert.
-WEIGHT = 0  # in the average
+WEIGHT = 0  # by how well it has predicted of late
 EVIDENCE = 1  # against it, in nats
 UNIT = 2  # what a weight of one is stored as
 PENALTY = 3  # λ_j in force, in units
@@ -72,7 +72,6 @@ class State(NamedTuple):
     images: Array  # (J, d), V_j⁻¹a of the last action, in stored units
     copies: Array  # (J, LOG, 2), rings of [clock, source]
     factor: Array  # (d, d), room for a Cholesky factor
-    theta: Array  # (d,), the averaged estimate of the last decision
     unweighted: Array  # (2, 0, 0): no sums of squared weights
     detections: Array  # rounds
 
@@ -153,7 +152,7 @@ def weight_of(s: State, j: int, age: float) -> float:
 
     Zero where it lies before what the log still holds.
     """
-    dim = s.theta.size
+    dim = s.factor.shape[0]
     weight = 1.0
     reached = 0.0  # the age up to which ``weight`` accounts for
     limit = -1.0  # overwritings of this age and younger are behind us
@@ -212,7 +211,7 @@ def split(s: State) -> None:
     s.facts[last, EVIDENCE] = 0.0
     s.facts[last, WEIGHT] = weight / (finite + 1.0)
     s.facts[last + 1, WEIGHT] = weight * finite / (finite + 1.0)
-    s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(s.theta.size, last)
+    s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(s.factor.shape[0], last)
     s.facts[last + 1, DISCOUNT] = 1.0
     s.counters[EXPERTS] += 1.0
 
@@ -242,8 +241,8 @@ def fade(s: State, clock: float) -> None:
 def pass_rounds(s: State, clock: float) -> None:
     """Move the clock, and split the last expert at each memory on the way."""
     last = int(s.counters[EXPERTS]) - 1
-    while last + 1 < s.facts.shape[0] and memory_of(s.theta.size, last) <= clock:
-        fade(s, memory_of(s.theta.size, last))
+    while last + 1 < s.facts.shape[0] and memory_of(s.factor.shape[0], last) <= clock:
+        fade(s, memory_of(s.factor.shape[0], last))
         split(s)
         last += 1
     if clock > s.counters[CLOCK]:
@@ -256,7 +255,7 @@ def restore(s: State) -> None:
 
     Rank-one changes leave rounding behind, which rewards that come without rounds must not pile up.
     """
-    dim = s.theta.size
+    dim = s.factor.shape[0]
     for j in range(int(s.counters[EXPERTS])):
         faded = s.counters[CLOCK] - s.facts[j, RESTORED]
         if faded >= dim or not 0.0 <= s.facts[j, CHANGES] <= 32.0 + dim:
@@ -285,7 +284,6 @@ def initial_state(*, dim: int, ridge: float) -> State:
         images=np.zeros((1, dim)),
         copies=np.zeros((1, LOG, 2)),
         factor=np.zeros((dim, dim)),
-        theta=np.zeros(dim),
         unweighted=np.zeros((2, 0, 0)),
         detections=np.zeros(0),
     )

@@ -33,6 +33,7 @@ RIDGE_SHARE = 0.1  # λ in units of mean ‖a‖² σ̂² / mean r²
 LEAST_RATIO = 1e-4  # σ̂² / mean r² in λ is at least this
 LEAST_VARIANCE = 1e-12  # σ̂² / mean r² is at least this, where rewards have no noise
 LEAST_SQUARE = 1e-200  # a mean square below this says nothing: all has been zero
+SHARE_IN_FORCE = 0.4  # below the median: too long a memory costs more than too short a one
 AUDIT_EVERY = 25.0  # rounds of which one is an audit
 AUDIT_CYCLE = 2.0**20  # audits after which their places recur; squares stay exact
 AUDIT_RADIUS = 1.5  # widths in audits, in units of those in other rounds
@@ -41,13 +42,13 @@ FALSE_ALARMS = 0.05  # α: a correct expert is overwritten about α log T times 
 
 
 @lean_kernel
-def median_expert(s: State) -> int:
-    """The expert at the median of the weights, shorter memories first."""
+def expert_in_force(s: State) -> int:
+    """The first expert at which a share of the weight is reached, shorter memories first."""
     last = int(s.counters[EXPERTS]) - 1
     total = 0.0
     for j in range(last):
         total += s.facts[j, WEIGHT]
-        if total >= 0.5:
+        if total >= SHARE_IN_FORCE:
             return j
     return last
 
@@ -83,7 +84,7 @@ def auditor(s: State, place: float) -> int:
         mean_square = s.counters[REWARD_SQUARES] / s.counters[COUNT]
         ratio = min(1.0, np.sqrt(s.counters[VARIANCE] / mean_square))
     rounds = s.counters[CLOCK] + 1.0
-    memory = (s.theta.size * rounds) ** (2.0 / 3.0) * np.sqrt(ratio) * 2.0 ** (0.5 - place)
+    memory = (s.factor.shape[0] * rounds) ** (2.0 / 3.0) * np.sqrt(ratio) * 2.0 ** (0.5 - place)
     for j in range(last):
         if memory * (1.0 - s.facts[j, DISCOUNT]) <= 1.0:
             return j
