@@ -88,6 +88,24 @@ def test_a_complete_run_is_only_loaded(tmp_path: Path) -> None:
     np.testing.assert_array_equal(first.regret, again.regret)
 
 
+def test_a_shorter_run_takes_nothing_away_from_a_longer_one(tmp_path: Path) -> None:
+    interrupt_after(5, tmp_path)
+    kept = sorted((tmp_path / "parts").glob("*/*.npz"))
+    short = simulate(environment(), POLICIES, replications=2, folder=tmp_path)
+    assert set(kept) <= set((tmp_path / "parts").glob("*/*.npz"))
+    seen: list[int] = []
+    result = simulate(
+        environment(),
+        POLICIES,
+        replications=8,
+        folder=tmp_path,
+        progress=lambda done, total: seen.append(done),
+    )
+    assert seen[0] >= 5
+    np.testing.assert_array_equal(result.regret[:, :2], short.regret)
+    assert not (tmp_path / "parts").exists()
+
+
 def test_a_damaged_part_is_played_again(tmp_path: Path) -> None:
     simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
     interrupt_after(4, tmp_path / "cut")

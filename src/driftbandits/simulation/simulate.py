@@ -158,11 +158,13 @@ def _resume(
             return saved
     # More replications of the same run can build on those that are there.
     parts = Parts(folder / "parts", fingerprint(_without(config, "command", "replications")))
-    done = {index: record for index, record in parts.finished() if index < replications}
+    finished = dict(parts.finished())
+    done = {index: record for index, record in finished.items() if index < replications}
     records = dict(_with_progress(plan, replications, done, workers, parts, progress))
     result = _assemble(plan, config, records)
     result.save(folder)
-    parts.discard()
+    if len(done) == len(finished):
+        parts.discard()  # otherwise they belong to a longer run, which is still to go on
     return result
 
 
