@@ -23,7 +23,8 @@ class DLinUCB(Discounted, WeightedPolicy):
     Memory does not grow with the rounds: 1/(1 − γ) of them count, more or less.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round.
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `from_budget` takes
+            γ = 1 − (B/(dT))^{2/3}, or corrected γ = 1 − max(1/T, √(B/(dT))).
         confidence: Which radius: "per-round" (Theorem 1), "anytime" (holds at all rounds
             together, where Theorem 1 does not) or "determinant" (per-round, and tighter).
         restore_every: Rounds after which λ is put back in place. 1 is Algorithm 1, at O(d³) a

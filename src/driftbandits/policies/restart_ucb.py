@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from .. import tuning as rules
 from ..arrays import one_of, whole
 from ..estimator import RADIUS_KINDS, RadiusKind
-from .problem import Problem
+from .budgeted import Budgeted
 from .registry import register
 from .weighted import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
 
 
 @register("RestartUCB", "LinUCB, afresh every so many rounds; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RestartUCB(WeightedPolicy):
+class RestartUCB(Budgeted, WeightedPolicy):
     """LinUCB that starts afresh every H rounds (Zhao, Zhang, Jiang and Zhou, AISTATS 2020).
 
         V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over s = mH + 1, …, n with m = ⌊n/H⌋
@@ -31,7 +31,8 @@ class RestartUCB(WeightedPolicy):
     these rounds together with probability 1 − δ, as for LinUCB.
 
     Attributes:
-        length: Rounds H between restarts.
+        length: Rounds H between restarts. `from_budget` takes H = (dT/B)^{2/3}, or corrected
+            H = d^{1/4} √(T/(1 + B)).
         confidence: Which radius: "per-round" (the one above), "anytime" or "determinant".
 
     Examples:
@@ -47,29 +48,8 @@ class RestartUCB(WeightedPolicy):
     confidence: RadiusKind = "per-round"
 
     @classmethod
-    def from_budget(
-        cls,
-        *,
-        dim: int,
-        horizon: int,
-        budget: float | None = None,
-        tuning: rules.Tuning = "paper",
-        **options: Any,
-    ) -> Self:
-        """The policy for a variation budget B and a horizon T.
-
-        ``tuning="paper"``, the default, is H = (dT/B)^{2/3}; ``tuning="corrected"`` is
-        H = d^{1/4} √(T/(1 + B)), with λ = d. An unknown B is taken as 1.
-        """
-        length = rules.restart_length(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
-        options = rules.with_ridge(options, dim=dim, tuning=tuning)
-        return cls(dim=dim, length=length, **options)
-
-    @classmethod
-    def tuned(cls, problem: Problem) -> Self:
-        """The published length for the problem's budget and horizon."""
-        options = problem.common()
-        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+    def _memory_for(cls, **known: Any) -> dict[str, Any]:
+        return {"length": rules.restart_length(**known)}
 
     def _validate(self) -> None:
         super()._validate()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from .. import tuning as rules
 from ..arrays import one_of, whole
-from .problem import Problem
+from .budgeted import Budgeted
 from .registry import register
 from .weighted import (
     PUBLISHED_WINDOW,
@@ -22,13 +22,14 @@ from .weighted import (
 
 @register("SW-LinUCB", "a sliding window; for payoffs that change at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SWLinUCB(Windowed, WeightedPolicy):
+class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
     """Sliding-window LinUCB (Cheung, Simchi-Levi and Zhu, AISTATS 2019).
 
         V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over the last l rounds,      Ṽ = V
 
     Attributes:
-        window: Length l of the window, in rounds.
+        window: Length l of the window, in rounds. `from_budget` takes l = (dT/B)^{2/3}, or
+            corrected l = d^{1/4} √(T/(1 + B)).
         confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as its authors state it
             and as the paper ran it; its proof has a gap. "union" is the one that the paper's
             appendix proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² min(n, l)/(λd))), for
@@ -49,30 +50,8 @@ class SWLinUCB(Windowed, WeightedPolicy):
     horizon: int | None = None
 
     @classmethod
-    def from_budget(
-        cls,
-        *,
-        dim: int,
-        horizon: int,
-        budget: float | None = None,
-        tuning: rules.Tuning = "paper",
-        **options: Any,
-    ) -> Self:
-        """The policy for a variation budget B and a horizon T.
-
-        ``tuning="paper"``, the default, is the published l = (dT/B)^{2/3}, whose rate is not proved
-        (docs/mathematics.md, erratum 2). ``tuning="corrected"`` is l = d^{1/4} √(T/(1 + B)), with
-        λ = d. An unknown B is taken as 1.
-        """
-        window = rules.window(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
-        options = rules.with_ridge(options, dim=dim, tuning=tuning)
-        return cls(dim=dim, window=window, horizon=horizon, **options)
-
-    @classmethod
-    def tuned(cls, problem: Problem) -> Self:
-        """The published window for the problem's budget and horizon, and the published radius."""
-        options = problem.common()
-        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+    def _memory_for(cls, *, horizon: int, **known: Any) -> dict[str, Any]:
+        return {"window": rules.window(horizon=horizon, **known), "horizon": horizon}
 
     def _validate(self) -> None:
         super()._validate()
