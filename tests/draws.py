@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -34,3 +35,24 @@ def some_actions(count: int, dim: int = 3) -> Floats:
     """Unit vectors, shape (count, dim); the same ones for the same count."""
     rows = np.random.default_rng(count).standard_normal((count, dim))
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+class Rows:
+    """Two actions a round from a function, whatever they are, and not in one piece."""
+
+    dim, count = 2, 2
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def start(self, generator: np.random.Generator) -> Any:
+        position = 0
+
+        def draw(rounds: int) -> Any:
+            nonlocal position
+            span = range(position + 1, position + rounds + 1)
+            position += rounds
+            rows = np.array([self.function(t, generator) for t in span])
+            return rows.transpose(0, 2, 1)
+
+        return draw

@@ -6,12 +6,18 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import driftbandits
-from driftbandits import LinUCB, _compile, estimator
+from draws import Rows
+from driftbandits import FixedCatalogue, LinUCB, _compile, estimator
+from driftbandits.environments import Environment, Gaussian, PiecewiseConstant, canonical_basis
+from driftbandits.simulation import simulate
 
 PACKAGE = Path(driftbandits.__file__).parent
 
@@ -38,6 +44,61 @@ def test_policies_of_one_family_share_their_compiled_code() -> None:
     classes = driftbandits.registered()
     calls = {classes[name].kernels for name in ("LinUCB", "D-LinUCB", "SW-LinUCB", "LinUCB-OR")}
     assert len(calls) == 1
+
+
+@compiled_only
+def test_nothing_is_compiled_again_for_other_layouts() -> None:
+    """Read-only arrays, strided ones and other people's draws: all that came before would do."""
+
+    def draw(round: int, generator: np.random.Generator) -> Any:
+        return generator.uniform(-0.5, 0.5, (2, 2))
+
+    def compiled() -> dict[str, int]:
+        return {name: len(call.signatures) for name, call in calls.items()}
+
+    policy, frozen, catalogue = LinUCB(dim=2), np.eye(2), canonical_basis(2)
+    calls: dict[str, Any] = policy._calls._asdict()
+    source = Environment(
+        path=PiecewiseConstant([[1.0, 0.0]]), actions=catalogue, noise=Gaussian(1.0), horizon=9
+    )
+    simulate(source, {"LinUCB": policy}, replications=1)
+    policy.select(frozen)
+    policy.scores(frozen)
+    policy.update(frozen[0], 1.0)
+    policy.update(frozen, frozen[0])
+    before = compiled()
+    frozen.setflags(write=False)
+    policy.select(frozen)
+    policy.scores(np.eye(4)[::2, ::2])
+    policy.update(frozen[0], 1.0)
+    policy.update(frozen, frozen[0])
+    FixedCatalogue(policy, frozen).select()
+    simulate(replace(source, actions=Rows(draw)), {"LinUCB": policy}, replications=1)
+    assert compiled() == before
+
+
+@compiled_only
+def test_other_kernels_under_the_same_name_are_other_entry_points() -> None:
+    names = {
+        _compile.entry_point(_answer, "same", question=kernel).__qualname__
+        for kernel in (_one, _other)
+    }
+    assert len(names) == 2
+
+
+def _answer() -> float:
+    return float(question())
+
+
+def _one() -> float:
+    return 1.0
+
+
+def _other() -> float:
+    return 2.0
+
+
+question = _one
 
 
 def radius_of(package: Path, cache: Path) -> float:

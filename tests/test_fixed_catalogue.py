@@ -53,6 +53,42 @@ def test_same_index_as_brute_force_throughout_a_run(make: Any, dim: int) -> None
             policy.advance(rounds=3)
 
 
+def one_hot(rng: np.random.Generator, groups: int, values: int, count: int) -> Any:
+    """Features of several groups, one of each: as many directions as groups are never seen."""
+    picked = rng.integers(values, size=(count, groups))
+    items = np.zeros((count, groups * values))
+    for group in range(groups):
+        items[np.arange(count), group * values + picked[:, group]] = 1.0 / np.sqrt(groups)
+    return items
+
+
+@pytest.mark.parametrize("make", [LinUCB, DLinUCB, SWLinUCB])
+@pytest.mark.parametrize(
+    ("scale", "ridge", "centred"), [(1000.0, 0.1, False), (1.0, 1e-6, False), (1.0, 1e-8, True)]
+)
+def test_same_index_where_digits_are_lost(
+    make: Any, scale: float, ridge: float, centred: bool
+) -> None:
+    """Items that leave directions out, under next to no ridge: M is as good as unknown."""
+    rng = np.random.default_rng(5)
+    items = one_hot(rng, groups=4, values=5, count=500)
+    if centred:
+        items -= items.mean(axis=1, keepdims=True)
+    items *= scale / np.linalg.norm(items, axis=1).max()
+    memories: dict[Any, dict[str, Any]] = {
+        LinUCB: {},
+        DLinUCB: {"gamma": 0.999},
+        SWLinUCB: {"window": 100},
+    }
+    policy = make(dim=20, ridge=ridge, action_bound=scale, noise=0.2, **memories[make])
+    catalogue = FixedCatalogue(policy, items)
+    theta = rng.normal(size=20) / scale
+    for t in range(200):
+        chosen = catalogue.select()
+        assert chosen == policy.select(items), t
+        policy.update(items[chosen], float(items[chosen] @ theta + 0.2 * rng.normal()))
+
+
 def test_little_is_scored_once_data_has_been_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     items = unit_items(rng, 20_000, 8)

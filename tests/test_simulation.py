@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from draws import Rows
 from driftbandits import (
     DLinUCB,
     DynamicLinUCB,
@@ -281,12 +283,34 @@ def test_a_block_whose_arrays_do_not_fit_is_refused_and_not_played(name: str) ->
     block = next(environment().blocks(seed=0, replication=0))
     policy = DLinUCB(dim=2, gamma=0.9)
     short = block._replace(**{name: getattr(block, name)[:-1]})
-    with pytest.raises(ValueError, match="must fit each other"):
+    with pytest.raises(ValueError, match="must fit each other|must have shape"):
         policy.play(short, regret=np.empty(block.rounds))
-    for wrong in ({"regret": np.empty(3)}, {"regret": np.empty(700), "missing": np.empty(3)}):
-        with pytest.raises(ValueError, match="must fit each other"):
-            policy.play(block, **wrong)
     assert policy.round == 1
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 700), (700, 1)])
+@pytest.mark.parametrize("name", ["regret", "missing"])
+def test_nowhere_to_write_to_is_refused(name: str, shape: tuple[int, ...]) -> None:
+    block = next(environment().blocks(seed=0, replication=0))
+    room = {"regret": np.empty(700), "missing": np.empty(700), name: np.empty(shape)}
+    with pytest.raises(ValueError, match="regret and missing must have shape"):
+        DLinUCB(dim=2, gamma=0.9).play(block, **room)
+
+
+def test_a_block_without_actions_is_refused() -> None:
+    block = next(environment().blocks(seed=0, replication=0))
+    empty = block._replace(actions=block.actions[:, :, :0], means=block.means[:, :0])
+    with pytest.raises(ValueError, match="must fit each other"):
+        DLinUCB(dim=2, gamma=0.9).play(empty, regret=np.empty(700))
+
+
+def test_actions_that_are_not_numbers_are_refused() -> None:
+    def draw(round: int, generator: np.random.Generator) -> Any:
+        return [[0.5, 0.5], [np.nan if round == 30 else 0.1, 0.2]]
+
+    source = replace(environment(), actions=Rows(draw))
+    with pytest.raises(ValueError, match="norm nan"):
+        simulate(source, {"LinUCB": LinUCB(dim=2)}, replications=1)
 
 
 def test_actions_beyond_a_policys_bound_are_refused_as_online() -> None:

@@ -89,8 +89,9 @@ def entry_point(template: Callable[..., Any], label: str, **names: object) -> Ca
     """
     plain = getattr(template, "py_func", template)
     bound = types.FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__)
-    sources = _sources_outside(names.values())
-    bound.__qualname__ = f"{plain.__qualname__}_{label}{_digest(sources)[:16] if sources else ''}"
+    functions = _functions(names.values())
+    sources = _sources_outside(functions)
+    bound.__qualname__ = f"{plain.__qualname__}_{label}_{_digest(functions, sources)[:16]}"
     # What was typed at a prompt has no file to tell one version of it from the next.
     cached = all(source.exists() for source in sources)
     compiled = numba.njit(cache=cached, **_OPTIONS)(bound)
@@ -101,10 +102,15 @@ def entry_point(template: Callable[..., Any], label: str, **names: object) -> Ca
     return cast(Callable[..., Any], compiled)
 
 
-def _sources_outside(values: Iterable[object]) -> list[Path]:
-    """Files outside this package that kernels come from: policies of somebody else's."""
+def _functions(values: Iterable[object]) -> list[types.FunctionType]:
+    """The plain functions among what a template's names are bound to."""
     plain = [getattr(value, "py_func", value) for value in values]
-    files = {Path(f.__code__.co_filename) for f in plain if isinstance(f, types.FunctionType)}
+    return [function for function in plain if isinstance(function, types.FunctionType)]
+
+
+def _sources_outside(functions: Iterable[types.FunctionType]) -> list[Path]:
+    """Files outside this package that kernels come from: policies of somebody else's."""
+    files = {Path(function.__code__.co_filename) for function in functions}
     return sorted(file for file in files if _PACKAGE not in file.parents)
 
 
@@ -112,11 +118,15 @@ def _sources_outside(values: Iterable[object]) -> list[Path]:
 def package_digest() -> str:
     """Hash of every source file that has kernels: what the disk cache is valid for."""
     files = sorted(_PACKAGE.rglob("*.py"))
-    return _digest([file for file in files if b"_compile import" in file.read_bytes()])
+    return _digest([], [file for file in files if b"_compile import" in file.read_bytes()])
 
 
-def _digest(files: Iterable[Path]) -> str:
+def _digest(functions: Iterable[types.FunctionType], files: Iterable[Path]) -> str:
+    """Hash of which functions are meant, and of what is in files."""
     digest = hashlib.sha256()
+    for function in functions:
+        where = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+        digest.update(where.encode())
     for file in files:
         digest.update(file.read_bytes() if file.exists() else b"")
     return digest.hexdigest()

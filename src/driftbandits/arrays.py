@@ -42,9 +42,10 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def numbers(name: str, value: Any) -> Array:
-    """``value`` as a contiguous float64 array, of whatever shape and finite or not.
+    """``value`` as a contiguous, writeable float64 array, of whatever shape and finite or not.
 
-    Text, complex numbers and gaps are refused, which numpy would turn into numbers without a word.
+    Other layouts would have to be compiled for, which takes seconds and comes unawaited. Text,
+    complex numbers and gaps are refused, which numpy would turn into numbers without a word.
     """
     try:
         array = np.asarray(value)
@@ -53,7 +54,7 @@ def numbers(name: str, value: Any) -> Array:
         for entry in array.flat if array.dtype.kind not in "biuf" else ():
             if entry is None or isinstance(entry, (str, bytes, complex)):
                 raise ValueError(f"{entry!r} is none")
-        return np.asarray(array, dtype=np.float64, order="C")
+        return np.require(array, np.float64, ["C", "W"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None
 

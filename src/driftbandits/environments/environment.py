@@ -112,8 +112,8 @@ class Environment:
         # A function of its own keeps no block alive: the next takes the place of the last, which
         # is in the cache, where whoever plays lets go of it in time.
         def draw(first: int, size: int) -> Block:
-            parameters, actions = draw_parameters(size), draw_actions(size)
-            noise = draw_noise(actions, size)
+            parameters, actions = _ready(draw_parameters(size)), _ready(draw_actions(size))
+            noise = _ready(draw_noise(actions, size))
             self._check(size, parameters, actions, noise)
             means, best = np.empty((size, self.actions.count)), np.empty(size)
             longest = _evaluate_entry(actions, parameters, means, best)
@@ -140,6 +140,11 @@ class Environment:
             raise ValueError(f"noise must give ({size}, 1 or {count}), got {noise.shape}")
 
 
+def _ready(draws: Any) -> Array:
+    """What somebody's path, actions or noise gave, as compiled code takes it: in one layout."""
+    return np.require(draws, np.float64, ["C", "W"])
+
+
 def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:
     """Sizes of the blocks of a horizon: ``most`` rounds, and none across a stop."""
     position = 0
@@ -152,16 +157,18 @@ def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:
 
 def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> float:
     """Expected rewards of all actions (n, K), the best of each round (n,), and the longest norm."""
-    norms, longest = np.empty(means.shape[1]), np.zeros(means.shape[1])
+    norms, longest, total = np.empty(means.shape[1]), np.zeros(means.shape[1]), 0.0
     for t in range(best.size):
         columns = actions[min(t, actions.shape[0] - 1)]
         if t < actions.shape[0]:
             column_norms_squared(actions.shape[1], columns, norms)
             for k in range(norms.size):
                 longest[k] = max(longest[k], norms[k])
+                total += norms[k]
         column_products(parameters[t], columns, means[t])
         best[t] = means[t, argmax(means[t])]
-    return float(np.sqrt(longest[argmax(longest)]))
+    # A maximum passes over what is not a number; a sum does not.
+    return float(np.sqrt(longest[argmax(longest)])) if np.isfinite(total) else np.nan
 
 
 _evaluate_entry = entry_point(_evaluate, "environment")

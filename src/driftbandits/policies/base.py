@@ -170,25 +170,32 @@ class Policy(ABC):
         ``missing`` (n,), where it is given, a 1 where the confidence set that a round starts from
         does not hold its parameter.
         """
-        self._check_fit(block)
+        self._check_fit(block, regret, missing)
+        before = self._packed, self._state
         self._make_room(self._held(block.rounds))
-        arrays = (*block[1:-1], regret, missing)
+        _, actions, parameters, means, best, noise, _ = block
+        arrays = (actions, parameters, means, best, noise, regret, missing)
         if not self._calls.play(self._packed, *arrays):
-            names = (*Block._fields[1:-1], "regret", "missing")
-            shapes = {name: array.shape for name, array in zip(names, arrays, strict=True)}
-            raise ValueError(f"the arrays of a block must fit each other, got {shapes}")
+            self._go_back(before)
+            shapes = [array.shape for array in arrays]
+            raise ValueError(f"the arrays of a block must fit each other, got shapes {shapes}")
 
-    def _check_fit(self, block: Block) -> None:
-        """Refuse actions that the policy is not for."""
+    def _check_fit(self, block: Block, regret: Array, missing: Array) -> None:
+        """Refuse actions that the policy is not for, and nowhere to write to."""
         if block.actions.shape[1] != self.dim:
             raise ValueError(
                 f"{self.label} has dim = {self.dim}, "
                 f"the environment actions of length {block.actions.shape[1]}"
             )
-        if block.longest > self.action_bound * (1.0 + NORM_SLACK):
+        if not block.longest <= self.action_bound * (1.0 + NORM_SLACK):
             raise ValueError(
                 f"{self.label} has action_bound = {self.action_bound}, "
                 f"the environment an action of norm {block.longest:.9g}"
+            )
+        if regret.shape != (block.rounds,) or missing.shape not in ((0,), (block.rounds,)):
+            raise ValueError(
+                f"regret and missing must have shape ({block.rounds},), "
+                f"got {regret.shape} and {missing.shape}"
             )
 
     def fresh(self, replication: int = 0) -> Self:
@@ -346,12 +353,12 @@ class Policy(ABC):
 
 
 def _ready(array: Any, ndim: int) -> bool:
-    """Whether compiled code can take an array as it is."""
+    """Whether compiled code can take an array as it is: in one piece, aligned and writeable."""
     return (
         type(array) is np.ndarray
         and array.dtype is _FLOAT
         and array.ndim == ndim
-        and array.flags.c_contiguous
+        and array.flags.carray
     )
 
 

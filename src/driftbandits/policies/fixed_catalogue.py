@@ -8,6 +8,10 @@ width were at some earlier decision e,
 bound its upper confidence bound now, in O(1). Only an item whose bound reaches the best score found
 so far is looked at again, and e is then now, for that item alone: those that nearly win are looked
 at often, the rest hardly ever.
+
+M is made by arithmetic that loses digits where V is ill-conditioned. So it serves for bounds alone,
+which are widened by what rounding may have done to it, and those who may still win are scored by
+the policy itself: where too many digits are lost, that is everyone.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from .linear import LinearPolicy
 # Decisions that items can refer to. After so many an item is looked at in any case.
 _DECISIONS = 64
 
-# Bounds are computed in another order than scores; this much more than rounding is let pass.
+# Means are computed in another order than the policy's; this much more than rounding is let pass.
 SLACK = 1e-9
 
 
@@ -57,14 +61,15 @@ class FixedCatalogue:
         self.policy = policy
         # A copy: an item that changed would leave its bounds behind.
         self.items = np.array(float_array("items", items, ndim=2))
-        self.items.setflags(write=False)
         policy.scores(self.items)  # refuses what the policy would refuse
+        self.items.setflags(write=False)
         count, dim = self.items.shape
         self._norms = np.linalg.norm(self.items, axis=1)
         self._means, self._squares = np.empty(count), np.empty(count)
         # Nothing is known of any item: it refers to a decision that has come round again.
         self._seen = np.zeros(count, dtype=np.int64)
         self._thetas, self._shapes = np.zeros((_DECISIONS, dim)), np.zeros((_DECISIONS, dim, dim))
+        self._errors = np.zeros(_DECISIONS)
         self._decision = 0
         self._last = 0
 
@@ -74,6 +79,7 @@ class FixedCatalogue:
         self._decision += 1
         theta, shape = self.policy.theta, self._current_shape()
         self._thetas[now], self._shapes[now] = theta, shape
+        self._errors[now] = self._rounding(shape)
         radius = self.policy.radius
         reached = _search_entry(
             self.items,
@@ -85,6 +91,7 @@ class FixedCatalogue:
             self._growth(shape),
             theta,
             shape,
+            self._errors[now],
             radius,
             now,
             self._last,
@@ -94,10 +101,12 @@ class FixedCatalogue:
 
     def _first_best(self, reached: float, radius: float, now: int) -> int:
         """The first item of the largest score, by the policy's own arithmetic."""
-        least = reached - SLACK * (1.0 + abs(reached))
         looked_at = np.flatnonzero(self._seen == now)
-        widths = np.sqrt(np.maximum(self._squares[looked_at], 0.0))
-        nearly = looked_at[self._means[looked_at] + radius * widths >= least]
+        norms = self._norms[looked_at]
+        squares = self._squares[looked_at] + norms**2 * self._errors[now]
+        bounds = self._means[looked_at] + radius * np.sqrt(np.maximum(squares, 0.0))
+        slack = SLACK * (abs(reached) + norms * np.linalg.norm(self._thetas[now]))
+        nearly = looked_at[bounds >= reached - slack]
         return int(nearly[np.argmax(self.policy.scores(self.items[nearly]))])
 
     def _growth(self, shape: Array) -> Array:
@@ -110,8 +119,28 @@ class FixedCatalogue:
         grown = shape - self._shapes
         common = np.trace(grown, axis1=1, axis2=2) / dim
         squares = np.einsum("eij,eij->e", grown, grown) - dim * common**2
-        slack = SLACK * max(float(np.abs(shape).max()), 1e-300)
-        return np.asarray(np.maximum(common + np.sqrt(np.maximum(squares, 0.0)), 0.0) + slack)
+        most = np.maximum(common + np.sqrt(np.maximum(squares, 0.0)), 0.0)
+        # What was known at e is wrong by the error of e, and so are both ends of what has grown.
+        now = (self._decision - 1) % _DECISIONS
+        slack = SLACK * float(np.abs(shape).max())
+        return np.asarray(most + 2.0 * self._errors + self._errors[now] + slack)
+
+    def _rounding(self, shape: Array) -> float:
+        """A bound on the norm of what rounding does to M.
+
+        A solution x of Vx = a by a factor R has an error of ε κ(R)² ‖V⁻¹‖, and with it ‖Ṽ^{1/2}x‖.
+        """
+        fit, dim = self.policy._fit(), len(shape)
+        factor = np.triu(fit.factor)
+        inverse = np.linalg.inv(factor)
+        condition = float(np.linalg.norm(factor) * np.linalg.norm(inverse))
+        largest = float(np.abs(shape).max())
+        unit = 8.0 * dim * np.finfo(np.float64).eps * condition
+        if fit.gram_squared.shape[1] == 0:
+            return dim * unit * largest
+        weight = 2.0 * np.linalg.norm(np.triu(fit.gram_squared[0])) + fit.mu * np.sqrt(dim)
+        lost = np.sqrt(weight) * unit * condition * np.linalg.norm(inverse) ** 2
+        return float(dim * (2.0 * np.sqrt(largest) + lost) * lost)
 
     def _current_shape(self) -> Array:
         """M, shape (d, d), from the widths of e_i and e_i + e_j."""
@@ -146,27 +175,30 @@ def _search(
     grown: Array,
     theta: Array,
     shape: Array,
+    error: float,
     radius: float,
     now: int,
     last: int,
 ) -> float:
-    """Look at every item that may have the largest score; that score.
+    """Look at every item that may have the largest score; a score that is reached for certain.
 
     ``last`` is where to begin: the better the first score, the fewer are looked at. What still
     refers to the decision whose place ``now`` takes is looked at too.
     """
-    image = np.empty(theta.size)
-    square = _square(items[last], shape, image)
+    image, size = np.empty(theta.size), np.sqrt(inner(theta, theta))
+    square = _square(items[last], shape, image) - norms[last] ** 2 * error
     reached = inner(items[last], theta) + radius * np.sqrt(max(square, 0.0))
     for n in range(norms.size):
         norm, e = norms[n], seen[n]
         if e != now:
-            ahead = reached - SLACK * (1.0 + abs(reached)) - means[n] - norm * moved[e]
+            slack = SLACK * (abs(reached) + norm * size)
+            ahead = reached - slack - means[n] - norm * moved[e]
             square = squares[n] + norm * norm * grown[e]
             if ahead > 0.0 and radius * radius * square < ahead * ahead:
                 continue
         means[n], squares[n], seen[n] = inner(items[n], theta), _square(items[n], shape, image), now
-        reached = max(reached, means[n] + radius * np.sqrt(max(squares[n], 0.0)))
+        square = squares[n] - norm * norm * error
+        reached = max(reached, means[n] + radius * np.sqrt(max(square, 0.0)))
     return float(reached)
 
 

@@ -94,29 +94,19 @@ def admissible(packed: Array, actions: Array) -> bool:
 
 
 @lean_kernel
-def fitting(
-    packed: Array,
-    actions: Array,
-    thetas: Array,
-    means: Array,
-    best: Array,
-    noise: Array,
-    regret: Array,
-    missing: Array,
-) -> bool:
-    """Whether the arrays of a block have the shapes that `Block` and `Policy.play` give them."""
-    rounds, count, dim = best.size, means.shape[1], packed[DIM]
+def fitting(actions: Array, thetas: Array, means: Array, best: Array, noise: Array) -> bool:
+    """Whether the arrays of a block have the shapes that `Block` gives them, and some actions."""
+    dim, count = actions.shape[1:]
+    rounds = best.size
     return bool(
-        actions.shape[0] in (1, rounds)
-        and actions.shape[1] == dim
-        and actions.shape[2] == count
+        count > 0
+        and actions.shape[0] in (1, rounds)
         and thetas.shape[0] == rounds
         and thetas.shape[1] == dim
         and means.shape[0] == rounds
+        and means.shape[1] == count
         and noise.shape[0] == rounds
         and noise.shape[1] in (1, count)
-        and regret.size == rounds
-        and missing.size in (0, rounds)
     )
 
 
@@ -218,7 +208,7 @@ def _play(
     missing: Array,
 ) -> bool:
     """Play the rounds of a block, or none where the shapes do not fit; see `Policy.play`."""
-    if not fitting(packed, actions, thetas, means, best, noise, regret, missing):
+    if not fitting(actions, thetas, means, best, noise):
         return False
     parameters, state = unpack(packed)
     dim, count = actions.shape[1:]

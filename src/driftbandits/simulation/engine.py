@@ -79,8 +79,8 @@ def run(plan: Plan, replications: Sequence[int], *, workers: int) -> Iterator[tu
     """Play the replications, and give each as soon as it is finished, in no particular order."""
     whole("workers", workers, least=1)
     pool = ThreadPoolExecutor(max_workers=workers)
-    running = {pool.submit(play_replication, plan, index): index for index in replications}
     try:
+        running = {pool.submit(play_replication, plan, index): index for index in replications}
         for future in as_completed(running):
             yield running.pop(future), future.result()
     finally:
