@@ -20,7 +20,7 @@ from driftbandits import DLinUCB
 from driftbandits.environments import Environment
 
 from . import problems
-from .measure import Array, Row, Say, at_least, mean_and_error, single, summary
+from .measure import Array, Row, Say, at_least, mean_and_error, summary
 from .players import (
     BayesianBandits,
     CobaLinUCB,
@@ -206,4 +206,4 @@ def unusable(section: str, package: str, environment: str, error: Exception) -> 
         reason = f"{package} {version(package)} failed: {error!r}"
     except PackageNotFoundError:
         reason = f"could not be installed, or is not: {error!r}"
-    return single(section, f"{package}, {environment}", "not compared", float("nan"), note=reason)
+    return Row(section, f"{package}, {environment}", "not compared", note=reason, failed=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def describe() -> dict[str, str]:
     """Processor, cores, load, Python and versions."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     facts = {
+        "code": _code(),
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "load at the end": f"{load:.1f}",
@@ -31,6 +33,21 @@ def describe() -> dict[str, str]:
         "Python": platform.python_version(),
     }
     return facts | {package: _version(package) for package in PACKAGES}
+
+
+def _code() -> str:
+    """The commit that was measured, and whether it had been changed."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--exclude=*"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "not in a repository"
+    return done.stdout.strip()
 
 
 def _processor() -> str:

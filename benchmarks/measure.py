@@ -49,10 +49,13 @@ class Row(NamedTuple):
     aim: Aim | None = None
     note: str = ""
     judged: bool = True  # False where the machine was too busy to tell
+    failed: bool = False  # True where there should be a number and is none
 
     @property
     def verdict(self) -> str:
         """Whether the aim was met, where there is one."""
+        if self.failed:
+            return "not measured"
         if self.aim is None:
             return ""
         if not self.judged:

@@ -1,4 +1,4 @@
-"""Online: one select and one update through the public API, against NumPy and other libraries."""
+"""Online: one select and one update through the public API, against NumPy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Scored(Protocol):
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Time of a round at each size, whole and in its two parts, and the ratio to NumPy."""
+    """Time of a round at each size, that of its first part, and the ratio to NumPy."""
     rows = []
     for (dim, count), bound in AIMS.items():
         rounds = max(4000 // (dim * (5 if quick else 1)), 30)

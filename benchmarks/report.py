@@ -51,7 +51,7 @@ def _markdown(rows: list[Row], facts: dict[str, str]) -> str:
         *(f"- {name}: {value}" for name, value in facts.items()),
         "",
     ]
-    aims = [row for row in rows if row.aim is not None]
+    aims = [row for row in rows if row.aim is not None or row.failed]
     lines += ["## Aims", "", *_table(aims), ""]
     for section in dict.fromkeys(row.section for row in rows):
         lines += [f"## {section.capitalize()}", ""]

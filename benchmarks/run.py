@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from driftbandits.experiments.leaderboard import SUITE
 
 from . import catalogue, libraries, online, rivals, scaling, simulation, startup
 from .elsewhere import section as elsewhere
-from .measure import Row, Say
+from .measure import Row
 from .report import write
 
 SECTIONS: tuple[ModuleType, ...] = (simulation, online, catalogue, libraries, scaling, startup)
@@ -28,12 +28,19 @@ def main() -> None:
     def say(message: str) -> None:
         print(f"[{time.perf_counter() - start:6.0f} s] {message}", flush=True)
 
-    rows: list[Row] = []
+    rows, broken = list[Row](), list[str]()
     for section in _asked_for(arguments.only):
         options = {"environments": arguments.environment} if section is rivals else {}
-        rows += _section(section, arguments.quick, say, **options)
+        try:
+            rows += section.run(quick=arguments.quick, say=say, **options)
+        except Exception as error:
+            traceback.print_exc()
+            broken.append(section.NAME)
+            rows.append(Row(section.NAME, "everything", "failed", note=repr(error), failed=True))
     write(arguments.out, rows, quick=arguments.quick, elapsed=time.perf_counter() - start)
     say(f"written to {arguments.out}")
+    if broken:
+        sys.exit(f"failed: {', '.join(broken)}")
 
 
 def _asked_for(name: str | None) -> tuple[ModuleType, ...]:
@@ -41,16 +48,6 @@ def _asked_for(name: str | None) -> tuple[ModuleType, ...]:
     if name is None:
         return SECTIONS
     return tuple(section for section in SECTIONS + ON_REQUEST if name == section.NAME)
-
-
-def _section(section: ModuleType, quick: bool, say: Say, **options: Any) -> list[Row]:
-    """The rows of a section; a failure is a row too."""
-    try:
-        rows: list[Row] = section.run(quick=quick, say=say, **options)
-    except Exception as error:
-        traceback.print_exc()
-        return [Row(section.NAME, "the whole section", "failed", note=f"{error!r}")]
-    return rows
 
 
 def _arguments() -> argparse.Namespace:

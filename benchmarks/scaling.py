@@ -8,7 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from driftbandits import DLinUCB, Policy, SWLinUCB
+from driftbandits import DLinUCB, LinUCB, Policy, SWLinUCB
+from driftbandits.memory import UNIT
+from driftbandits.policies.weighted import WeightedPolicy
 from driftbandits.simulation import simulate
 
 from . import problems
@@ -45,6 +47,8 @@ def run(*, quick: bool, say: Say) -> list[Row]:
         rows += measure(repetitions)
     say("scaling: regret of the amortised updates")
     rows += _regret_of_amortised(replications=6 if quick else 100)
+    say("scaling: accuracy of factors that follow")
+    rows += _accuracy(rounds=20_000 if quick else 1_000_000)
     say("scaling: memory")
     return rows + _memory(1_000 if quick else 10_000)
 
@@ -71,14 +75,9 @@ def _select(policy: Policy, count: int) -> Callable[[], None]:
     return work
 
 
-def _curve(
-    subject: str,
-    label: str,
-    times: dict[int, Array],
-    unit_count: int,
-) -> list[Row]:
+def _curve(subject: str, label: str, times: dict[int, Array]) -> list[Row]:
     return [
-        summary(NAME, f"{subject}, {label} = {size}", "time", t / unit_count * 1e6, unit="µs")
+        summary(NAME, f"{subject}, {label} = {size}", "time", t * 1e6, unit="µs")
         for size, t in times.items()
     ]
 
@@ -122,7 +121,7 @@ def _dimension(repetitions: int) -> list[Row]:
             curves[name][dim] = times.cpu / rounds
     rows = []
     for name, curve in curves.items():
-        rows += _curve(f"update + theta, {name}", "d", curve, 1)
+        rows += _curve(f"update + theta, {name}", "d", curve)
     ratio = curves["exact"][200] / curves["amortised"][200]
     return [
         *rows,
@@ -144,7 +143,7 @@ def _actions(repetitions: int) -> list[Row]:
     named = {str(count): work for count, work in works.items()}
     times = {int(k): t.cpu / 20 for k, t in interleaved(named, repetitions=repetitions).items()}
     subject = "select, d = 20"
-    return [*_curve(subject, "K", times, 1), _fit(subject, "K", times, least=100)]
+    return [*_curve(subject, "K", times), _fit(subject, "K", times, least=100)]
 
 
 def _simulated(horizon: int, workers: int, replications: int) -> Callable[[], object]:
@@ -158,7 +157,7 @@ def _horizon(repetitions: int) -> list[Row]:
     works = {str(size): _simulated(size, 1, 2) for size in sizes}
     times = {int(k): t.cpu for k, t in interleaved(works, repetitions=repetitions).items()}
     return [
-        *_curve("simulation of 2 replications", "T", times, 1),
+        *_curve("simulation of 2 replications", "T", times),
         _fit("simulation", "T", times),
     ]
 
@@ -171,7 +170,7 @@ def _window(repetitions: int) -> list[Row]:
     raw = interleaved(works, repetitions=repetitions)
     times = {int(window): t.cpu / (2 * int(window)) for window, t in raw.items()}
     subject = "SW-LinUCB update + theta, d = 10"
-    return [*_curve(subject, "window", times, 1), _fit(subject, "window", times)]
+    return [*_curve(subject, "window", times), _fit(subject, "window", times)]
 
 
 def _threads(repetitions: int) -> list[Row]:
@@ -201,9 +200,7 @@ def _regret_of_amortised(replications: int) -> list[Row]:
     for name in policies:
         mean, error = mean_and_error(result.final(name))
         subject = f"D-LinUCB {name}, d = 50"
-        rows.append(
-            Row(NAME, subject, "final regret", "", mean, mean - 2 * error, mean + 2 * error)
-        )
+        rows.append(Row(NAME, subject, "final regret", "", mean, mean - error, mean + error))
     _, error = mean_and_error(result.final("exact"))
     apart = float(np.mean(result.final("amortised") - result.final("exact")))
     return [
@@ -217,6 +214,47 @@ def _regret_of_amortised(replications: int) -> list[Row]:
             note=f"{apart:+.1f} on average, common random numbers, N = {replications}",
         ),
     ]
+
+
+def _accuracy(rounds: int) -> list[Row]:
+    """Factors that follow by rank-one changes against fresh ones, all the way.
+
+    Looked at after every block: its length is no multiple of the changes after which a factor is
+    made afresh, so that all ages come up.
+    """
+    rows = []
+    for dim in (16, 50):
+        environment = problems.wandering(dim=dim, count=4, horizon=rounds)
+        policies: dict[str, WeightedPolicy] = {
+            "LinUCB": LinUCB(dim=dim),
+            "SW-LinUCB": SWLinUCB(dim=dim, window=500),
+            "D-LinUCB": DLinUCB(dim=dim, gamma=0.999, restore_every=_period(dim)),
+        }
+        worst = dict.fromkeys(policies, 0.0)
+        stops = range(1499, rounds, 1499)
+        for block in environment.blocks(seed=0, replication=0, stops=stops):
+            for name, policy in policies.items():
+                policy.play(block, regret=np.empty(block.rounds))
+                worst[name] = max(worst[name], _error(policy))
+        rows += [
+            single(
+                NAME,
+                f"{name}, d = {dim}",
+                f"largest error of the factor in {rounds:,} rounds",
+                error,
+                aim=at_most(1e-8),
+            )
+            for name, error in worst.items()
+        ]
+    return rows
+
+
+def _error(policy: WeightedPolicy) -> float:
+    """Distance of the factor in use from a fresh one, in units of the largest entry."""
+    fit = policy._fit()
+    followed = np.triu(fit.factor)
+    fresh = np.linalg.cholesky(policy.design * policy._state.counters[UNIT]).T
+    return float(np.abs(followed - fresh).max() / np.abs(fresh).max())
 
 
 def _memory(rounds: int) -> list[Row]:

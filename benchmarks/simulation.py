@@ -54,18 +54,26 @@ def run(*, quick: bool, say: Say) -> list[Row]:
             note="measured on fewer rounds, per policy-round",
         ),
         summary(NAME, "research style / driftbandits", "ratio", theirs / ours, aim=at_least(1500)),
-        summary(
-            NAME,
-            "second thread",
-            "speed-up",
-            one / two,
-            aim=at_least(1.7),
-            note="says nothing where the machine gave arithmetic alone less than 1.9",
-            judged=bool(np.median(ceiling) >= 1.9),
-        ),
+        _second_thread(one / two, ceiling),
         summary(NAME, "second thread, arithmetic alone", "speed-up", ceiling),
         *each,
     ]
+
+
+def _second_thread(gained: Array, ceiling: Array) -> Row:
+    """What the second thread gives, where the machine let arithmetic alone have two cores."""
+    free = ceiling >= 1.9
+    judged = int(free.sum()) >= 3
+    return summary(
+        NAME,
+        "second thread",
+        "speed-up",
+        gained[free] if judged else gained,
+        aim=at_least(1.7),
+        note=f"arithmetic alone got 1.9 in {free.sum()} of {free.size} repetitions, "
+        + ("which count" if judged else "too few to tell"),
+        judged=judged,
+    )
 
 
 class _Baseline:
@@ -91,7 +99,7 @@ def _baselines(
 ) -> dict[str, _Baseline]:
     """Baselines over rounds around the first change, so that all have something to do."""
     draw = environment.path.start(np.random.default_rng(0))
-    thetas = draw(problems.CHANGES[0] + rounds)[-rounds:]
+    thetas = draw(problems.CHANGES[0] - 1 + rounds // 2)[-rounds:]
     discounted, windowed = policies["D-LinUCB"], policies["SW-LinUCB"]
     assert isinstance(discounted, DLinUCB)
     window = int(windowed.config["window"])

@@ -36,7 +36,8 @@ class NumpyDLinUCB:
             images = actions @ np.linalg.inv(self.V)
         else:
             images = np.linalg.solve(self.V, actions.T).T
-        scores = np.sqrt(np.einsum("kd,kd->k", images @ self.V_squared, images))
+        scores = np.vecdot(images @ self.V_squared, images)
+        np.sqrt(scores, out=scores)
         scores *= beta
         scores += images @ self.b
         return np.asarray(scores)

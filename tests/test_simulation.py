@@ -283,7 +283,7 @@ def test_a_block_whose_arrays_do_not_fit_is_refused_and_not_played(name: str) ->
     block = next(environment().blocks(seed=0, replication=0))
     policy = DLinUCB(dim=2, gamma=0.9)
     short = block._replace(**{name: getattr(block, name)[:-1]})
-    with pytest.raises(ValueError, match="must fit each other|must have shape"):
+    with pytest.raises(ValueError, match=r"must fit each other|must have shape"):
         policy.play(short, regret=np.empty(block.rounds))
     assert policy.round == 1
 

@@ -56,8 +56,8 @@ RADIUS_CODES: dict[RadiusKind, int] = {
     "determinant": DETERMINANT,
 }
 
-# Dimension from which rank-one changes of the factor are faster than making it afresh
-# (benchmarks, "scaling").
+# Dimension from which rank-one changes of the factor were measured to be faster than making it
+# afresh.
 FOLLOW_FROM = 16
 
 
