@@ -105,7 +105,7 @@ def take_unit(s: State, action: Array) -> None:
 
 @lean_kernel
 def judge(s: State) -> None:
-    """Bayesian averaging under fixed share, and the evidence of shorter memories against longer.
+    """Bayesian weights under fixed share, and the evidence of shorter memories against longer.
 
     Predictive laws are Student-t, with the degrees of freedom that the noise estimate has.
     """
