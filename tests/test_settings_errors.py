@@ -10,6 +10,7 @@ import pytest
 
 from driftbandits.environments.criteo import CriteoFileError
 from driftbandits.experiments import build, built_in, override
+from driftbandits.experiments.tables import SettingsError
 from test_experiments import tiny
 
 CUBE = {"kind": "clipped-cube", "dim": 2, "count": 5}
@@ -18,6 +19,12 @@ SPHERE = {"kind": "sphere", "dim": 2, "count": 1}
 
 def with_actions(**actions: Any) -> dict[str, Any]:
     return override(tiny(), "environment.actions", actions)
+
+
+@pytest.mark.parametrize("name", ["", "..", "../evil", "a/b", "/elsewhere", ".hidden", 3])
+def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
+    with pytest.raises(SettingsError, match="name must be"):
+        build({**tiny(), "name": name})
 
 
 @pytest.mark.parametrize(

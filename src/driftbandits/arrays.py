@@ -45,14 +45,14 @@ def numbers(name: str, value: Any) -> Array:
     """``value`` as a contiguous, writeable float64 array, of whatever shape and finite or not.
 
     Other layouts would have to be compiled for, which takes seconds and comes unawaited. Text,
-    complex numbers and gaps are refused, which numpy would turn into numbers without a word.
+    dates, complex numbers and gaps are refused, which numpy would turn into numbers in silence.
     """
     try:
         array = np.asarray(value)
         if np.ma.is_masked(value):
             raise ValueError("some entries are masked")
         for entry in array.flat if array.dtype.kind not in "biuf" else ():
-            if entry is None or isinstance(entry, (str, bytes, complex)):
+            if array.dtype.kind != "O" or entry is None or isinstance(entry, (str, bytes, complex)):
                 raise ValueError(f"{entry!r} is none")
         return np.require(array, np.float64, ["C", "W"])
     except (TypeError, ValueError) as error:

@@ -53,6 +53,8 @@ class PiecewiseConstant:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", float_array("values", self.values, ndim=2))
+        for point in self.change_points:
+            whole("change_points", point, least=2)
         points = tuple(int(point) for point in self.change_points)
         object.__setattr__(self, "change_points", points)
         if len(points) != len(self.values) - 1:
@@ -60,8 +62,8 @@ class PiecewiseConstant:
                 f"change_points must be one fewer than values, got {len(points)} "
                 f"for {len(self.values)}"
             )
-        if list(points) != sorted(set(points)) or any(point < 2 for point in points):
-            raise ValueError(f"change_points must increase from 2 on, got {points}")
+        if list(points) != sorted(set(points)):
+            raise ValueError(f"change_points must increase, got {points}")
 
     @property
     def dim(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from importlib import resources
@@ -110,7 +111,7 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
     """
     environment, problem, facts = prepare(settings, data=data, cache=cache)
     return Experiment(
-        name=_need(settings, "name"),
+        name=_name(settings),
         title=str(settings.get("title", settings["name"])),
         environment=environment,
         policies=_policies(settings, problem),
@@ -134,6 +135,7 @@ def prepare(
     unknown = sorted(settings.keys() - _KEYS)
     if unknown:
         raise SettingsError(f"unknown setting(s): {', '.join(unknown)}")
+    _name(settings)
     horizon, seed = _need(settings, "horizon"), settings.get("seed", 0)
     # Before an environment says it of its own table.
     whole("horizon", horizon, least=1)
@@ -225,6 +227,14 @@ def _rounds(settings: Settings, horizon: int) -> tuple[int, ...]:
     if spacing == "logarithmic":
         return logarithmic_rounds(horizon, 60)
     raise SettingsError(f"rounds must be 'even' or 'logarithmic', got {spacing!r}")
+
+
+def _name(settings: Settings) -> str:
+    """The name, which is that of a folder for the results."""
+    name = _need(settings, "name")
+    if not (isinstance(name, str) and re.fullmatch(r"[\w-][\w .-]*", name)):
+        raise SettingsError(f"name must be letters, digits, '-', '_' and '.', got {name!r}")
+    return name
 
 
 def _need(settings: Settings, key: str) -> Any:

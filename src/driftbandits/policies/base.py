@@ -18,7 +18,7 @@ from ..arrays import Array, float_array, numbers, positive, whole
 from ..blocks import Block
 from ..memory import CLOCK
 from ..storage import StateFileError, write_state
-from .kernels import NORM_SLACK, EntryPoints, Kernels, entry_points
+from .kernels import LARGEST_REWARD, NORM_SLACK, EntryPoints, Kernels, entry_points
 from .packing import STALE, fields_of, pack
 from .problem import Problem
 
@@ -331,7 +331,13 @@ class Policy(ABC):
         self._rows(rows)
         # The last digit of a norm is not the same in both; what compiled code refused is refused.
         self._check_norms(rows, slack=0.5 * NORM_SLACK)
-        float_array("rewards", rewards, ndim=1)
+        values = float_array("rewards", rewards, ndim=1)
+        largest = values[np.argmax(np.abs(values))]
+        if abs(largest) > LARGEST_REWARD:
+            raise ValueError(
+                f"rewards must be at most {LARGEST_REWARD:g} in size, got {largest:g}; "
+                "use other units"
+            )
 
     def _rows(self, actions: Any, *, none: bool = False) -> Array:
         """``actions`` as an array (K, d) of finite numbers; ``none`` allows for K = 0."""

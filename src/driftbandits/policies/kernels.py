@@ -31,6 +31,9 @@ from ..arrays import Array
 from ..linalg import inner
 from .packing import ACTION_BOUND, DIM, STALE, Field, unpacker
 
+# The squares of rewards, and sums of them, stay far from overflow.
+LARGEST_REWARD = 1e100
+
 # Rounding of a norm at its bound passes, in single precision too; more does not.
 NORM_SLACK = 1e-6
 
@@ -160,7 +163,7 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
 
 def _learn_one(packed: Array, action: Array, reward: float) -> bool:
     """Close a round, then learn its reward. Nothing happens where action (d,) or reward is bad."""
-    if not (admissible(packed, action.reshape((1, action.size))) and np.isfinite(reward)):
+    if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
         return False
     packed[STALE] = 1.0
     parameters, state = unpack(packed)
@@ -174,7 +177,7 @@ def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, roun
     if not admissible(packed, actions):
         return False
     for n in range(rewards.size):
-        if not np.isfinite(rewards[n]):
+        if not abs(rewards[n]) <= LARGEST_REWARD:
             return False
     packed[STALE] = 1.0
     parameters, state = unpack(packed)
