@@ -100,19 +100,47 @@ def _four(matrix: Array, i: int, j: int) -> tuple[float, float, float, float]:
     return matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
 
 
-@large_kernel
-def _finish_row(factor: Array, i: int, pending: int, ridge: float) -> None:
-    """Row i of R, from which all rows above are subtracted already but for the last ``pending``.
+@lean_kernel
+def _rows(matrix: Array, i: int, j: int) -> tuple[Array, Array, Array, Array]:
+    """Rows i to i + 3, from column j on."""
+    return matrix[i, j:], matrix[i + 1, j:], matrix[i + 2, j:], matrix[i + 3, j:]
 
-    A pivot is a Schur complement of a matrix that is at least ridge·I, so it is at least
-    ``ridge``: clamping it there repairs rounding, and the factor is always positive definite.
+
+@lean_kernel
+def _pivot(complement: float, ridge: float) -> float:
+    """Pivot of R: the root of a Schur complement of a matrix that is at least ridge·I.
+
+    So it is at least ``ridge`` itself: clamping it there repairs rounding, and the factor is always
+    positive definite.
     """
+    return float(np.sqrt(max(complement + ridge, ridge)))
+
+
+@lean_kernel
+def _finish_row(factor: Array, i: int, ridge: float) -> None:
+    """Row i of R, from those above."""
     row = factor[i, i:]
-    for j in range(i - pending, i):
+    for j in range(i):
         subtract(row, factor[j, i], factor[j, i:])
-    pivot = np.sqrt(max(row[0] + ridge, ridge))
+    pivot = _pivot(row[0], ridge)
     scale(row, 1.0 / pivot)
     row[0] = pivot
+
+
+@ordered_kernel
+def _factor_four(factor: Array, i: int, ridge: float) -> None:
+    """The triangle of rows and columns i to i + 3 of R, all above it subtracted already."""
+    row0, row1, row2, row3 = _rows(factor, i, i)
+    p0 = _pivot(row0[0], ridge)
+    w01, w02, w03 = row0[1] * (1.0 / p0), row0[2] * (1.0 / p0), row0[3] * (1.0 / p0)
+    p1 = _pivot(row1[1] - w01 * w01, ridge)
+    w12, w13 = (row1[2] - w01 * w02) * (1.0 / p1), (row1[3] - w01 * w03) * (1.0 / p1)
+    p2 = _pivot(row2[2] - w02 * w02 - w12 * w12, ridge)
+    w23 = (row2[3] - w02 * w03 - w12 * w13) * (1.0 / p2)
+    row3[3] = _pivot(row3[3] - w03 * w03 - w13 * w13 - w23 * w23, ridge)
+    row0[0], row0[1], row0[2], row0[3] = p0, w01, w02, w03
+    row1[1], row1[2], row1[3] = p1, w12, w13
+    row2[2], row2[3] = p2, w23
 
 
 @lean_kernel
@@ -135,18 +163,18 @@ def _cholesky_by_rows(gram: Array, ridge: float, factor: Array) -> None:
     for i in range(dim):
         copy(gram[i, i:], factor[i, i:])
     for i in range(0, fours, 4):
-        for j in range(i, i + 4):
-            _finish_row(factor, j, j - i, ridge)
+        _factor_four(factor, i, ridge)
+        _forward_four(factor, i, _rows(factor, i, i + 4))
         for j in range(i + 4, fours, 2):
             _subtract_four(
-                (factor[i, j:], factor[i + 1, j:], factor[i + 2, j:], factor[i + 3, j:]),
+                _rows(factor, i, j),
                 factor[j, j:],
                 _four(factor, i, j),
                 factor[j + 1, j:],
                 _four(factor, i, j + 1),
             )
     for i in range(fours, dim):
-        _finish_row(factor, i, i, ridge)
+        _finish_row(factor, i, ridge)
 
 
 @lean_kernel
@@ -215,13 +243,13 @@ def _backward_block(factor: Array, i: int, block: Array, rest: Array) -> None:
 
 
 @ordered_kernel
-def _forward_four(factor: Array, columns: Array, i: int) -> None:
+def _forward_four(factor: Array, i: int, rows: tuple[Array, Array, Array, Array]) -> None:
     """Rows i to i + 3 of R⁻ᵀ columns, from which the rows above are subtracted already."""
     s0, s1 = 1.0 / factor[i, i], 1.0 / factor[i + 1, i + 1]
     s2, s3 = 1.0 / factor[i + 2, i + 2], 1.0 / factor[i + 3, i + 3]
     w01, w02, w03 = factor[i, i + 1], factor[i, i + 2], factor[i, i + 3]
     w12, w13, w23 = factor[i + 1, i + 2], factor[i + 1, i + 3], factor[i + 2, i + 3]
-    row0, row1, row2, row3 = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
+    row0, row1, row2, row3 = rows
     for k in range(row0.size):
         x0 = row0[k] * s0
         x1 = (row1[k] - w01 * x0) * s1
@@ -252,10 +280,10 @@ def whiten_columns(factor: Array, columns: Array) -> None:
     dim = factor.shape[1]
     fours = dim // 4 * 4
     for i in range(0, fours, 4):
-        _forward_four(factor, columns, i)
+        _forward_four(factor, i, _rows(columns, i, 0))
         for j in range(i + 4, fours, 2):
             _subtract_four(
-                (columns[i], columns[i + 1], columns[i + 2], columns[i + 3]),
+                _rows(columns, i, 0),
                 columns[j],
                 _four(factor, i, j),
                 columns[j + 1],
