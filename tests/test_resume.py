@@ -14,7 +14,7 @@ import pytest
 
 from driftbandits import DLinUCB, DynamicLinUCB, Policy
 from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
-from driftbandits.simulation import simulate
+from driftbandits.simulation import Result, simulate
 
 POLICIES: dict[str, Policy] = {
     "D-LinUCB": DLinUCB(dim=2, gamma=0.98),
@@ -51,6 +51,17 @@ def interrupt_after(count: int, folder: Path, replications: int = 8) -> None:
         )
 
 
+def noting(seen: list[int], folder: Path, *, replications: int) -> Result:
+    """Run, or go on; ``seen`` gets the numbers of finished replications as they are told."""
+    return simulate(
+        environment(),
+        POLICIES,
+        replications=replications,
+        folder=folder,
+        progress=lambda done, total: seen.append(done),
+    )
+
+
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
@@ -59,13 +70,7 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path)
     simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
     interrupt_after(3, tmp_path / "cut")
     seen: list[int] = []
-    simulate(
-        environment(),
-        POLICIES,
-        replications=8,
-        folder=tmp_path / "cut",
-        progress=lambda done, total: seen.append(done),
-    )
+    noting(seen, tmp_path / "cut", replications=8)
     assert seen[0] >= 3  # found on disk, not played again
     assert len(seen) == 8 - seen[0] + 1
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
@@ -76,13 +81,7 @@ def test_a_complete_run_is_only_loaded(tmp_path: Path) -> None:
     first = simulate(environment(), POLICIES, replications=3, folder=tmp_path)
     before = files(tmp_path)
     calls: list[int] = []
-    again = simulate(
-        environment(),
-        POLICIES,
-        replications=3,
-        folder=tmp_path,
-        progress=lambda done, total: calls.append(done),
-    )
+    again = noting(calls, tmp_path, replications=3)
     assert calls == [3]
     assert files(tmp_path) == before
     np.testing.assert_array_equal(first.regret, again.regret)
@@ -94,13 +93,7 @@ def test_a_shorter_run_takes_nothing_away_from_a_longer_one(tmp_path: Path) -> N
     short = simulate(environment(), POLICIES, replications=2, folder=tmp_path)
     assert set(kept) <= set((tmp_path / "parts").glob("*/*.npz"))
     seen: list[int] = []
-    result = simulate(
-        environment(),
-        POLICIES,
-        replications=8,
-        folder=tmp_path,
-        progress=lambda done, total: seen.append(done),
-    )
+    result = noting(seen, tmp_path, replications=8)
     assert seen[0] >= 5
     np.testing.assert_array_equal(result.regret[:, :2], short.regret)
     assert not (tmp_path / "parts").exists()

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._compile import entry_point
-from ..arrays import Array, whole
+from ..arrays import Array, numbers, whole
 from ..blocks import Block
 from ..linalg import argmax, column_norms_squared, column_products
 from ..randomness import stream
@@ -112,8 +112,9 @@ class Environment:
         # A function of its own keeps no block alive: the next takes the place of the last, which
         # is in the cache, where whoever plays lets go of it in time.
         def draw(first: int, size: int) -> Block:
-            parameters, actions = _ready(draw_parameters(size)), _ready(draw_actions(size))
-            noise = _ready(draw_noise(actions, size))
+            parameters = numbers("path", draw_parameters(size))
+            actions = numbers("actions", draw_actions(size))
+            noise = numbers("noise", draw_noise(actions, size))
             self._check(size, parameters, actions, noise)
             means, best = np.empty((size, self.actions.count)), np.empty(size)
             longest = _evaluate_entry(actions, parameters, means, best)
@@ -138,11 +139,6 @@ class Environment:
             )
         if noise.shape not in ((size, 1), (size, count)):
             raise ValueError(f"noise must give ({size}, 1 or {count}), got {noise.shape}")
-
-
-def _ready(draws: Any) -> Array:
-    """What somebody's path, actions or noise gave, as compiled code takes it: in one layout."""
-    return np.require(draws, np.float64, ["C", "W"])
 
 
 def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:

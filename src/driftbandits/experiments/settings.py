@@ -111,7 +111,7 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
     """
     environment, problem, facts = prepare(settings, data=data, cache=cache)
     return Experiment(
-        name=_name(settings),
+        name=settings["name"],
         title=str(settings.get("title", settings["name"])),
         environment=environment,
         policies=_policies(settings, problem),

@@ -218,8 +218,8 @@ class Policy(ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write configuration and state to ``path``, whole or not at all.
 
-        A state that rewards beyond all measure have made overflow could not be loaded, and is not
-        written over one that can be.
+        A state with entries that are not finite could not be loaded, and is not written over one
+        that can be.
         """
         header, state = {"policy": type(self).__name__, "config": self.config}, self.state()
         for name, array in state.items():

@@ -88,7 +88,7 @@ class FixedCatalogue:
             self._squares,
             self._seen,
             np.linalg.norm(self._thetas - theta, axis=1),
-            self._growth(shape),
+            self._growth(shape, now),
             theta,
             shape,
             self._errors[now],
@@ -109,7 +109,7 @@ class FixedCatalogue:
         nearly = looked_at[bounds >= reached - slack]
         return int(nearly[np.argmax(self.policy.scores(self.items[nearly]))])
 
-    def _growth(self, shape: Array) -> Array:
+    def _growth(self, shape: Array, now: int) -> Array:
         """A bound on max(λ_max(M − M_e), 0) for every decision e, (_DECISIONS,).
 
         λ_max(D) ≤ c + ‖D − cI‖ with c = tr(D)/d: tight for growth that is alike in all directions,
@@ -121,7 +121,6 @@ class FixedCatalogue:
         squares = np.einsum("eij,eij->e", grown, grown) - dim * common**2
         most = np.maximum(common + np.sqrt(np.maximum(squares, 0.0)), 0.0)
         # What was known at e is wrong by the error of e, and so are both ends of what has grown.
-        now = (self._decision - 1) % _DECISIONS
         slack = SLACK * float(np.abs(shape).max())
         return np.asarray(most + 2.0 * self._errors + self._errors[now] + slack)
 
