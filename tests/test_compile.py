@@ -40,6 +40,23 @@ def test_the_estimators_entry_points_do_too() -> None:
 
 
 @compiled_only
+@pytest.mark.parametrize("decorate", [_compile.row_kernel, _compile.precise_kernel])
+def test_row_kernels_compare_no_addresses(decorate: Any) -> None:
+    """numba takes in the flag for it without a word, also should it no longer have any effect."""
+
+    def add(target: Any, source: Any) -> None:
+        for i in range(target.size):
+            target[i] += source[i]
+
+    def checks(kernel: Any) -> int:
+        kernel(np.zeros(8), np.ones(8))
+        return sum("vector.memcheck:" in text for text in kernel.inspect_llvm().values())
+
+    assert checks(_compile.lean_kernel(add)) == 1
+    assert checks(decorate(add)) == 0
+
+
+@compiled_only
 def test_policies_of_one_family_share_their_compiled_code() -> None:
     classes = driftbandits.registered()
     calls = {classes[name].kernels for name in ("LinUCB", "D-LinUCB", "SW-LinUCB", "LinUCB-OR")}

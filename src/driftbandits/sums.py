@@ -29,12 +29,10 @@ def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
 
 
 @precise_kernel
-def _accumulate_row(gram: Array, i: int, weight: float, action: Array) -> None:
-    """Add ``weight`` aᵀ to row i, from the diagonal on."""
-    values, owed = gram[0, i, i:], gram[1, i, i:]
-    rest = action[i:]
+def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
+    """Add ``weight`` · ``terms`` to the compensated sums ``values``, entry by entry."""
     for j in range(values.size):
-        values[j], owed[j] = compensated(values[j], owed[j], weight * rest[j])
+        values[j], owed[j] = compensated(values[j], owed[j], weight * terms[j])
 
 
 @precise_kernel
@@ -56,9 +54,10 @@ def accumulate(
     for i in range(moment.shape[1]):
         weighted = weight * action[i]
         moment[0, i], moment[1, i] = compensated(moment[0, i], moment[1, i], reward * weighted)
-        _accumulate_row(gram, i, weighted, action)
+        _add(gram[0, i, i:], gram[1, i, i:], weighted, action[i:])
     for i in range(gram_squared.shape[1]):
-        _accumulate_row(gram_squared, i, squared_weight * action[i], action)
+        weighted = squared_weight * action[i]
+        _add(gram_squared[0, i, i:], gram_squared[1, i, i:], weighted, action[i:])
 
 
 @large_kernel

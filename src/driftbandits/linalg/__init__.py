@@ -1,0 +1,36 @@
+"""Dense linear algebra for symmetric positive definite matrices, compiled.
+
+Imports point down: `columns` on `factors` on `rows`.
+"""
+
+from .columns import (
+    column_norms_squared,
+    column_products,
+    column_quadratic,
+    unwhiten_columns,
+    whiten_columns,
+)
+from .factors import cholesky, log_determinant, solve, symmetric, update_factor, whiten
+from .rows import argmax, clear, clear_matrix, copy, copy_matrix, inner, scale, subtract
+
+__all__ = [
+    "argmax",
+    "cholesky",
+    "clear",
+    "clear_matrix",
+    "column_norms_squared",
+    "column_products",
+    "column_quadratic",
+    "copy",
+    "copy_matrix",
+    "inner",
+    "log_determinant",
+    "scale",
+    "solve",
+    "subtract",
+    "symmetric",
+    "unwhiten_columns",
+    "update_factor",
+    "whiten",
+    "whiten_columns",
+]
