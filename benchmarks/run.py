@@ -11,13 +11,21 @@ from types import ModuleType
 
 from driftbandits.experiments.leaderboard import SUITE
 
-from . import catalogue, libraries, online, rivals, scaling, simulation, startup
+from . import adaptive, catalogue, delays, libraries, online, rivals, scaling, simulation, startup
 from .elsewhere import section as elsewhere
 from .measure import Row
 from .report import write
 
-SECTIONS: tuple[ModuleType, ...] = (simulation, online, catalogue, libraries, scaling, startup)
-ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere)
+SECTIONS: tuple[ModuleType, ...] = (
+    simulation,
+    online,
+    adaptive,
+    catalogue,
+    libraries,
+    scaling,
+    startup,
+)
+ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, delays)
 
 
 def main() -> None:
@@ -56,8 +64,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         choices=[s.NAME for s in SECTIONS + ON_REQUEST],
-        help="one section; rivals (some 20 minutes an environment) and elsewhere are played only "
-        "if named",
+        help="one section; rivals (some 20 minutes an environment), elsewhere and delays are only "
+        "played if named",
     )
     parser.add_argument(
         "--environment",

@@ -21,7 +21,7 @@ POLICIES = ("D-LinUCB", "SW-LinUCB", "dLinUCB", "LinUCB", "LinUCB-OR")
 
 def run(*, quick: bool, say: Say) -> list[Row]:
     """Time per policy-round, the ratio to the baseline, and what the second thread gives."""
-    replications, repetitions = (10, 3) if quick else (100, 9)
+    replications, repetitions = (10, 3) if quick else (100, 15)
     environment = problems.abrupt()
     known = problems.problem(environment)
     policies = {name: registered()[name].tuned(known) for name in POLICIES}

@@ -301,6 +301,8 @@ class Policy(ABC):
 
     def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
         """Actions as (n, d) and rewards as (n,), their values still to be checked."""
+        if isinstance(rewards, float) and _ready(actions, 1) and actions.size == self.dim:
+            return actions.reshape(1, -1), np.array([rewards])
         rows, values = numbers("actions", actions), numbers("rewards", rewards)
         shape = rows.shape
         if rows.ndim == 1:
@@ -315,6 +317,9 @@ class Policy(ABC):
         return rows, values.reshape(-1)
 
     def _ages(self, round: Any, count: int) -> Array:
+        clock = float(self._state.counters[CLOCK])
+        if type(round) in (int, float) and 1 <= round <= clock + 1.0:
+            return np.array([clock - round])
         rounds = np.atleast_1d(numbers("round", round))
         if rounds.shape not in ((1,), (count,)):
             raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
@@ -324,7 +329,7 @@ class Policy(ABC):
                 f"round must lie between 1 and the open round {self.round}, "
                 f"got {rounds[wrong][0]:g}"
             )
-        return np.asarray(self._state.counters[CLOCK] - rounds)
+        return np.asarray(clock - rounds)
 
     def _refuse(self, rows: Array, rewards: Array = _ON_TIME) -> None:
         """Raise what is wrong with actions, and rewards if given, that compiled code refused."""

@@ -1,0 +1,79 @@
+"""What `AdaptiveLinUCB` costs beside D-LinUCB: simulated rounds, and rounds played from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from driftbandits import AdaptiveLinUCB, DLinUCB, Policy
+from driftbandits.blocks import Block
+
+from . import problems
+from .measure import Row, Say, interleaved, summary
+
+NAME = "adaptive"
+SIZES = ((2, 3), (2, 50), (2, 500), (9, 3), (20, 20), (50, 2), (50, 50))
+OURS, PLAIN = "AdaptiveLinUCB", "D-LinUCB"
+
+
+def run(*, quick: bool, say: Say) -> list[Row]:
+    """Time of a round and the ratio, at each size, over rounds in which the experts grow many."""
+    rows = []
+    for dim, count in SIZES:
+        rounds = 600 if quick else 6000
+        say(f"adaptive: d = {dim}, K = {count}, {rounds} rounds")
+        rows += _size(dim, count, rounds, repetitions=3 if quick else 7)
+    return rows
+
+
+def _size(dim: int, count: int, rounds: int, *, repetitions: int) -> list[Row]:
+    environment = problems.wandering(dim=dim, count=count, horizon=rounds)
+    blocks = list(environment.blocks(seed=0, replication=0))
+    policies = {OURS: AdaptiveLinUCB(dim=dim), PLAIN: DLinUCB(dim=dim, gamma=0.99)}
+    simulated = interleaved(
+        {name: _simulated(policy, blocks) for name, policy in policies.items()},
+        repetitions=repetitions,
+    )
+    # Played from Python by policies that have seen all those rounds.
+    some = min(rounds, 500)
+    online = interleaved(
+        {name: _online(_played(policy, blocks), some, count) for name, policy in policies.items()},
+        repetitions=repetitions,
+    )
+    size = f"d = {dim}, K = {count}"
+    rows = []
+    for name in policies:
+        microseconds = simulated[name].cpu / rounds * 1e6
+        rows.append(summary(NAME, f"{name}, {size}", "simulated round", microseconds, unit="µs"))
+        microseconds = online[name].cpu / some * 1e6
+        rows.append(summary(NAME, f"{name}, {size}", "select + update", microseconds, unit="µs"))
+    both = f"{OURS} / {PLAIN}, {size}"
+    return [
+        *rows,
+        summary(NAME, both, "ratio, simulated", simulated[OURS].cpu / simulated[PLAIN].cpu),
+        summary(NAME, both, "ratio, select + update", online[OURS].cpu / online[PLAIN].cpu),
+    ]
+
+
+def _played(policy: Policy, blocks: list[Block]) -> Policy:
+    """A fresh twin of ``policy`` that has played all blocks."""
+    twin = policy.fresh()
+    for block in blocks:
+        twin.play(block, regret=np.empty(block.rounds))
+    return twin
+
+
+def _simulated(policy: Policy, blocks: list[Block]) -> Callable[[], object]:
+    return lambda: _played(policy, blocks)
+
+
+def _online(policy: Policy, rounds: int, count: int) -> Callable[[], None]:
+    actions, rewards = problems.action_sets(rounds, count, policy.dim)
+
+    def play() -> None:
+        for t in range(rounds):
+            k = policy.select(actions[t])
+            policy.update(actions[t, k], rewards[t, k])
+
+    return play
