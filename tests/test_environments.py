@@ -240,6 +240,15 @@ def test_sequences_that_end_early_say_so() -> None:
         list(source.blocks(seed=0, replication=0))
 
 
+@pytest.mark.parametrize("rounds", [39, 41])
+@pytest.mark.parametrize("name", ["actions", "noise"])
+def test_arrays_of_different_lengths_are_refused(name: str, rounds: int) -> None:
+    arrays = {"actions": np.ones((40, 3, 2)), "parameters": np.ones((40, 2)), "noise": np.ones(40)}
+    arrays[name] = np.resize(arrays[name], (rounds, *arrays[name].shape[1:]))
+    with pytest.raises(ValueError, match=f"as many rounds.*'{name}': {rounds}"):
+        Environment.from_arrays(**arrays)
+
+
 def test_draws_of_a_wrong_shape_are_refused() -> None:
     with pytest.raises(ValueError, match="noise must give"):
         list(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,8 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
     ``sync`` waits for the disk, so that it holds for a power cut too.
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} for {target.name}")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -91,10 +94,10 @@ def read_state(
 def _read_members(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     # Opened here, since numpy leaves a file that it cannot read open.
     with Path(path).open("rb") as file:
-        archive = np.load(file, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("it holds a single array")
-        with archive:
+        if not zipfile.is_zipfile(file):
+            raise ValueError("it is no archive")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as archive:
             members = {name: archive[name] for name in archive.files}
     if not all(isinstance(member, np.ndarray) for member in members.values()):
         raise ValueError("it holds members that are not arrays")

@@ -30,9 +30,18 @@ def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
 
 @precise_kernel
 def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
-    """Add ``weight`` · ``terms`` to the compensated sums ``values``, entry by entry."""
+    """Add ``weight`` · ``terms`` to the sums ``values``, entry by entry.
+
+    What is owed joins the term, which takes a third less time. The joining is rounded: a sum is
+    off by 2⁻⁵³ Σ |terms| at most. Actions are bounded, so that little is left of those that come
+    and go; of rewards, which are not, too much would be.
+    """
     for j in range(values.size):
-        values[j], owed[j] = compensated(values[j], owed[j], weight * terms[j])
+        due = weight * terms[j] + owed[j]
+        total = values[j] + due
+        shadow = total - values[j]
+        owed[j] = (values[j] - (total - shadow)) + (due - shadow)
+        values[j] = total
 
 
 @precise_kernel

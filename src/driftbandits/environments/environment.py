@@ -73,6 +73,11 @@ class Environment:
         (T, K), or None for normal noise of ``noise_level``, drawn.
         """
         path = Trajectory(parameters)
+        rounds = {"parameters": len(path.parameters)}
+        rounds |= {"actions": len(actions)} if np.ndim(actions) == 3 else {}
+        rounds |= {} if noise is None else {"noise": len(noise)}
+        if len(set(rounds.values())) > 1:
+            raise ValueError(f"all arrays must have as many rounds, got {rounds}")
         return cls(
             path=path,
             actions=Catalogue(actions) if np.ndim(actions) == 2 else ActionSequence(actions),
