@@ -243,7 +243,8 @@ def test_sequences_that_end_early_say_so() -> None:
 @pytest.mark.parametrize("rounds", [39, 41])
 @pytest.mark.parametrize("name", ["actions", "noise"])
 def test_arrays_of_different_lengths_are_refused(name: str, rounds: int) -> None:
-    arrays = {"actions": np.ones((40, 3, 2)), "parameters": np.ones((40, 2)), "noise": np.ones(40)}
+    shapes = {"actions": (40, 3, 2), "parameters": (40, 2), "noise": (40,)}
+    arrays: dict[str, Any] = {key: np.ones(shape) for key, shape in shapes.items()}
     arrays[name] = np.resize(arrays[name], (rounds, *arrays[name].shape[1:]))
     with pytest.raises(ValueError, match=f"as many rounds.*'{name}': {rounds}"):
         Environment.from_arrays(**arrays)

@@ -18,7 +18,14 @@ from ..arrays import Array, float_array, numbers, positive, whole
 from ..blocks import Block
 from ..memory import CLOCK
 from ..storage import StateFileError, write_state
-from .kernels import LARGEST_REWARD, NORM_SLACK, EntryPoints, Kernels, entry_points
+from .kernels import (
+    LARGEST_REWARD,
+    NORM_SLACK,
+    EntryPoints,
+    Kernels,
+    entry_points,
+    never_misses,
+)
 from .packing import STALE, fields_of, pack
 from .problem import Problem
 
@@ -120,6 +127,11 @@ class Policy(ABC):
     def config(self) -> dict[str, Any]:
         """The configuration: the arguments that would build this policy anew."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+
+    @property
+    def checks_coverage(self) -> bool:
+        """Whether `play` can tell if the parameter lies in a confidence set."""
+        return self.kernels.misses is not never_misses
 
     def select(self, actions: Any) -> int:
         """Index of the action to play, from ``actions`` (K, d)."""

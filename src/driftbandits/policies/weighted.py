@@ -77,6 +77,7 @@ class Parameters(NamedTuple):
     restore: float  # rounds after which λ is put in place under discounting
     follow: float  # 1 where the factor follows the sums by rank-one changes
     period: float  # rounds after which all is forgotten; 0 where it is not
+    published: float  # 1 where Ṽ is made as the released code makes it
 
 
 class State(NamedTuple):
@@ -239,6 +240,20 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Add an observation to what is remembered."""
     remember(p, s, action, reward, age)
+    if p.published > 0.0:
+        _square_as_published(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
+
+
+@large_kernel
+def _square_as_published(
+    gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
+) -> None:
+    """Ṽ ← γ² V + a aᵀ + (1 − γ²) λI with the *new* V, where Algorithm 1 has the old Ṽ."""
+    for i in range(action.size):
+        for j in range(i, action.size):
+            fading = gamma * gamma * gram[0, i, j]
+            gram_squared[0, i, j] = unit * (fading + unit * action[i] * action[j])
+            gram_squared[1, i, j] = 0.0
 
 
 @inline_kernel
@@ -339,6 +354,7 @@ class WeightedEstimate(EstimatingPolicy):
             restore=restore,
             follow=float(rank_one and self.dim >= FOLLOW_FROM),
             period=period,
+            published=0.0,
         )
 
     def _fit(self) -> Fit:

@@ -12,7 +12,6 @@ import numpy as np
 from ..arrays import Array, whole
 from ..environments import Environment
 from ..policies import Policy
-from ..policies.kernels import never_misses
 from ..randomness import stream
 from .engine import Contestant, Plan, Record, even_rounds, play_replication, run
 from .fingerprint import describe, fingerprint, versions
@@ -101,7 +100,7 @@ def simulate(
 def _check_coverage(policies: Mapping[str, Contestant]) -> None:
     """Refuse policies of which it cannot be said whether their confidence set covers."""
     for name, entry in policies.items():
-        if not isinstance(entry, Policy) or entry.kernels.misses is never_misses:
+        if not isinstance(entry, Policy) or not entry.checks_coverage:
             raise ValueError(f"coverage must be asked of policies that check it, not of {name!r}")
 
 
