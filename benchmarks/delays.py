@@ -36,8 +36,8 @@ class Late:
         self.waiting.append((self.policy.round, action, reward))
         self.policy.advance()
         while self.waiting and self.waiting[0][0] + self.delay < self.policy.round:
-            round, action, reward = self.waiting.popleft()
-            self.policy.update(action, reward, round=round)
+            decided, played, gained = self.waiting.popleft()
+            self.policy.update(played, gained, round=decided)
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:

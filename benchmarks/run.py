@@ -74,8 +74,20 @@ def _arguments() -> argparse.Namespace:
         help=f"for rivals, one or more times; {', '.join(rivals.ENVIRONMENTS)} unless given",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path(__file__).parent, help="folder to write to"
+        "--out",
+        type=Path,
+        help="folder to write to; unless given, benchmarks/ for a full run of everything, which is "
+        "kept with the code, and results/benchmarks/ otherwise",
     )
     arguments = parser.parse_args()
     arguments.environment = arguments.environment or rivals.ENVIRONMENTS
+    arguments.out = arguments.out or _place(quick=arguments.quick, only=arguments.only)
     return arguments
+
+
+def _place(*, quick: bool, only: str | None) -> Path:
+    """Where results go: what is not a full run leaves those of the last one alone."""
+    here = Path(__file__).parent
+    if only is None and not quick:
+        return here
+    return here.parent / "results" / "benchmarks" / "-".join(["quick"] * quick + [only or "all"])

@@ -76,6 +76,17 @@ class Truth:
         u = solve(self.V, exact(actions).T)
         return np.sqrt(np.einsum("ik,ij,jk->k", u, self.V_squared, u))
 
+    def rounding_of_widths(self, actions: Floats) -> float:
+        """What they lose, relative to their norm, to one unit of rounding in each term of V.
+
+        V⁻¹a is then off by u tr(V) ‖V⁻¹‖ ‖V⁻¹a‖, which Ṽ^½ stretches by ‖Ṽ‖^½ at most.
+        """
+        smallest = np.linalg.eigvalsh(self.V.astype(float))[0]
+        off = np.finfo(np.float64).eps * float(np.trace(self.V)) / smallest
+        stretch = np.sqrt(np.linalg.norm(self.V_squared.astype(float), 2))
+        lengths = np.linalg.norm(solve(self.V, exact(actions).T).astype(float))
+        return float(off * stretch * lengths / np.linalg.norm(self.widths(actions).astype(float)))
+
     def scores(self, actions: Floats, radius: np.longdouble) -> Exact:
         """Upper confidence bound of every row."""
         return exact(actions) @ self.theta + radius * self.widths(actions)

@@ -246,7 +246,7 @@ def test_arrays_of_different_lengths_are_refused(name: str, rounds: int) -> None
     shapes = {"actions": (40, 3, 2), "parameters": (40, 2), "noise": (40,)}
     arrays: dict[str, Any] = {key: np.ones(shape) for key, shape in shapes.items()}
     arrays[name] = np.resize(arrays[name], (rounds, *arrays[name].shape[1:]))
-    with pytest.raises(ValueError, match=f"as many rounds.*'{name}': {rounds}"):
+    with pytest.raises(ValueError, match=f"same number of rounds.*'{name}': {rounds}"):
         Environment.from_arrays(**arrays)
 
 

@@ -129,6 +129,25 @@ def test_a_window_forgets_large_rewards_to_the_last_digit(scale: float) -> None:
         assert relative(policy.theta, expected.theta) < TOLERANCE, f"round {t + 1}"
 
 
+@pytest.mark.parametrize("norm", [1e2, 1e5, 1e8])
+def test_a_window_forgets_large_actions_to_the_last_digit(norm: float) -> None:
+    """What long actions left behind in the sums must not show among short ones."""
+    policy = SWLinUCB(window=20, action_bound=norm, **OPTIONS)
+    rng = np.random.default_rng(6)
+    actions = rng.standard_normal((200, DIM))
+    actions /= np.linalg.norm(actions, axis=1, keepdims=True)
+    actions *= np.where(np.arange(200) % 50 < 5, norm, 1.0)[:, None]
+    rewards = rng.standard_normal(200)
+    for t in range(200):
+        policy.update(actions[t], rewards[t])
+        last = slice(max(0, t - 19), t + 1)
+        if np.linalg.norm(actions[last], axis=1).max() < 2.0:
+            ones = np.ones(last.stop - last.start)
+            expected = oracles.estimate(actions[last], rewards[last], ones, ridge=0.1, mu=0.1)
+            assert relative(policy.design, expected.V) < TOLERANCE, f"round {t + 1}"
+            assert relative(policy.theta, expected.theta) < TOLERANCE, f"round {t + 1}"
+
+
 def test_memory_of_d_linucb_does_not_grow(tmp_path: Any) -> None:
     policy = DLinUCB(gamma=GAMMA, **OPTIONS)
     sizes = []

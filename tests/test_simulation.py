@@ -30,6 +30,7 @@ from driftbandits.environments import (
     Heteroscedastic,
     PiecewiseConstant,
 )
+from driftbandits.experiments import DLinUCBAsPublished
 from driftbandits.simulation import Result, ResultFileError, even_rounds, simulate
 
 HORIZON = 700
@@ -376,6 +377,9 @@ def test_numpy_integers_are_as_good_as_pythons(tmp_path: Path) -> None:
 
 
 def test_coverage_is_refused_where_there_is_nothing_to_check() -> None:
-    for policy in (Random(dim=2), DynamicLinUCB(dim=2)):
+    block = next(environment().blocks(seed=0, replication=0))
+    for policy in (Random(dim=2), DynamicLinUCB(dim=2), DLinUCBAsPublished(dim=2, gamma=0.9)):
         with pytest.raises(ValueError, match="coverage"):
             simulate(environment(), {"x": policy}, replications=1, coverage=True)
+        with pytest.raises(ValueError, match="no confidence set"):
+            policy.play(block, regret=np.empty(block.rounds), missing=np.empty(block.rounds))

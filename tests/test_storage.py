@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import driftbandits
-from driftbandits import DLinUCB, Policy, Problem, StateFileError, SWLinUCB, load, storage
+from driftbandits import DLinUCB, LinUCB, Policy, Problem, StateFileError, SWLinUCB, load, storage
 from driftbandits.memory import FIRST, STORED
 from test_contract import assert_same_state, every_policy, run, state_of
 
@@ -170,6 +170,17 @@ def test_a_compressed_archive_that_is_damaged_is_refused(saved: Path) -> None:
 def test_a_missing_file_is_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.npz")
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no folder .*none for state\.npz"):
+        LinUCB(dim=2).save(tmp_path / "none" / "state.npz")
+
+
+def test_nobody_is_told_to_unpickle_a_text(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(StateFileError, match="it is no archive"):
+        load(tmp_path / "notes.txt")
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:

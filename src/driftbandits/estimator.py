@@ -39,9 +39,8 @@ def _observe_all(
     squared_weights: Array,
 ) -> None:
     for n in range(rewards.size):
-        accumulate(
-            gram, gram_squared, moment, actions[n], rewards[n], weights[n], squared_weights[n]
-        )
+        weight, squared = weights[n], squared_weights[n]
+        accumulate(gram, gram_squared, moment, actions[n], rewards[n], weight, squared, False)
 
 
 def _fit(gram: Array, moment: Array, ridge: float, factor: Array, theta: Array) -> float:

@@ -89,7 +89,8 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
 def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     """Add to the sums, or for a negative weight take out; the factor follows if it can."""
     squared = weight * abs(weight)
-    accumulate(s.gram, s.gram_squared, s.moment, action, reward, weight, squared)
+    for_good = p.window == 0.0
+    accumulate(s.gram, s.gram_squared, s.moment, action, reward, weight, squared, for_good)
     s.counters[WEIGHT_SQUARES] += squared
     if p.follow == 0.0:
         s.counters[FACTOR_AGE] = -1.0
@@ -177,7 +178,7 @@ def _sum_afresh(
     first = int(counters[FIRST])
     for place in range(int(counters[STORED])):
         row = history[(first + place) % capacity]
-        accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0)
+        accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0, False)
     counters[WITHDRAWN] = 0.0
 
 

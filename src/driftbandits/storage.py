@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,7 +93,7 @@ def read_state(
 def _read_members(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     # Opened here, since numpy leaves a file that it cannot read open.
     with Path(path).open("rb") as file:
-        if not zipfile.is_zipfile(file):
+        if file.read(2) != b"PK":
             raise ValueError("it is no archive")
         file.seek(0)
         with np.load(file, allow_pickle=False) as archive:

@@ -1,4 +1,4 @@
-"""The sums of weighted least squares, kept to the last digit, and widths from them.
+"""The sums of weighted least squares, with what rounding owes them, and widths from them.
 
     V = Σ w_s a_s a_sᵀ + λ I      b = Σ w_s r_s a_s      Ṽ = Σ w_s² σ_s² a_s a_sᵀ + μ I
 
@@ -30,11 +30,17 @@ def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
 
 @precise_kernel
 def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
-    """Add ``weight`` · ``terms`` to the sums ``values``, entry by entry.
+    """Add ``weight`` · ``terms`` to the sums ``values``, entry by entry."""
+    for j in range(values.size):
+        values[j], owed[j] = compensated(values[j], owed[j], weight * terms[j])
 
-    What is owed joins the term, which takes a third less time. The joining is rounded: a sum is
-    off by 2⁻⁵³ Σ |terms| at most. Actions are bounded, so that little is left of those that come
-    and go; of rewards, which are not, too much would be.
+
+@precise_kernel
+def _add_for_good(values: Array, owed: Array, weight: float, terms: Array) -> None:
+    """The same where nothing will be taken out again, a third faster (measured at d = 20).
+
+    What is owed joins the next term, and that is rounded: value and debt together are off by about
+    2⁻⁵³ Σ |terms|. That is nothing beside the sum, unless a large term is to leave again.
     """
     for j in range(values.size):
         due = weight * terms[j] + owed[j]
@@ -42,6 +48,17 @@ def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
         shadow = total - values[j]
         owed[j] = (values[j] - (total - shadow)) + (due - shadow)
         values[j] = total
+
+
+@precise_kernel
+def _add_outer(gram: Array, weight: float, action: Array, for_good: bool) -> None:
+    """Add ``weight`` a aᵀ to a matrix (2, d, d), in its upper triangle."""
+    for i in range(gram.shape[1]):
+        weighted, rest = weight * action[i], action[i:]
+        if for_good:
+            _add_for_good(gram[0, i, i:], gram[1, i, i:], weighted, rest)
+        else:
+            _add(gram[0, i, i:], gram[1, i, i:], weighted, rest)
 
 
 @precise_kernel
@@ -53,20 +70,20 @@ def accumulate(
     reward: float,
     weight: float,
     squared_weight: float,
+    for_good: bool,
 ) -> None:
     """Add w a aᵀ, w² σ² a aᵀ and w r a; negative weights take an observation out again.
 
-    ``gram`` and ``gram_squared`` are (2, d, d), ``moment`` (2, d). An empty ``gram_squared`` says
-    that all weights are one, so that Ṽ needs no sum of its own. ``action`` may be longer than d;
-    what follows is not read.
+    ``gram`` and ``gram_squared`` are (2, d, d), ``moment`` (2, d); no two arguments may overlap. An
+    empty ``gram_squared`` says that all weights are one, so that Ṽ needs no sum of its own.
+    ``action`` may be longer than d; what follows is not read. ``for_good`` says that nothing is
+    ever taken out of these sums.
     """
     for i in range(moment.shape[1]):
-        weighted = weight * action[i]
-        moment[0, i], moment[1, i] = compensated(moment[0, i], moment[1, i], reward * weighted)
-        _add(gram[0, i, i:], gram[1, i, i:], weighted, action[i:])
-    for i in range(gram_squared.shape[1]):
-        weighted = squared_weight * action[i]
-        _add(gram_squared[0, i, i:], gram_squared[1, i, i:], weighted, action[i:])
+        term = reward * (weight * action[i])
+        moment[0, i], moment[1, i] = compensated(moment[0, i], moment[1, i], term)
+    _add_outer(gram, weight, action, for_good)
+    _add_outer(gram_squared, squared_weight, action, for_good)
 
 
 @large_kernel

@@ -73,17 +73,16 @@ class Environment:
         (T, K), or None for normal noise of ``noise_level``, drawn.
         """
         path = Trajectory(parameters)
+        sets = Catalogue(actions) if np.ndim(actions) == 2 else ActionSequence(actions)
+        added = Gaussian(noise_level) if noise is None else NoiseSequence(noise, noise_level)
         rounds = {"parameters": len(path.parameters)}
-        rounds |= {"actions": len(actions)} if np.ndim(actions) == 3 else {}
-        rounds |= {} if noise is None else {"noise": len(noise)}
+        if isinstance(sets, ActionSequence):
+            rounds["actions"] = len(sets.actions)
+        if isinstance(added, NoiseSequence):
+            rounds["noise"] = len(added.values)
         if len(set(rounds.values())) > 1:
-            raise ValueError(f"all arrays must have as many rounds, got {rounds}")
-        return cls(
-            path=path,
-            actions=Catalogue(actions) if np.ndim(actions) == 2 else ActionSequence(actions),
-            noise=Gaussian(noise_level) if noise is None else NoiseSequence(noise, noise_level),
-            horizon=len(path.parameters),
-        )
+            raise ValueError(f"all arrays must have the same number of rounds, got {rounds}")
+        return cls(path=path, actions=sets, noise=added, horizon=rounds["parameters"])
 
     @property
     def dim(self) -> int:

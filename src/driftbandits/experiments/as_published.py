@@ -28,4 +28,4 @@ class DLinUCBAsPublished(DLinUCB):
         return False
 
     def _make_parameters(self) -> Parameters:
-        return super()._make_parameters()._replace(published=1.0)
+        return super()._make_parameters()._replace(released=1.0)

@@ -73,6 +73,8 @@ def _cholesky_by_rows(gram: Array, ridge: float, factor: Array) -> None:
         copy(gram[i, i:], factor[i, i:])
     for i in range(0, fours, 4):
         _factor_four(factor, i, ridge)
+        # Of the rows that are handed over twice, one argument reads columns i to i + 3, the other
+        # has those that follow.
         forward_four(factor, i, four_rows(factor, i, i + 4))
         for j in range(i + 4, fours, 2):
             subtract_four(

@@ -45,7 +45,7 @@ def scale(vector: Array, weight: float) -> None:
 
 @row_kernel
 def subtract(vector: Array, weight: float, other: Array) -> None:
-    """vector ← vector − weight·other."""
+    """vector ← vector − weight·other, which must not overlap."""
     for i in range(vector.size):
         vector[i] -= weight * other[i]
 

@@ -204,6 +204,8 @@ class Policy(ABC):
                 f"{self.label} has action_bound = {self.action_bound}, "
                 f"the environment an action of norm {block.longest:.9g}"
             )
+        if missing.size > 0 and not self.checks_coverage:
+            raise ValueError(f"{self.label} has no confidence set to check")
         if regret.shape != (block.rounds,) or missing.shape not in ((0,), (block.rounds,)):
             raise ValueError(
                 f"regret and missing must have shape ({block.rounds},), "

@@ -195,7 +195,7 @@ def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Learn, test, and restart where the test says so."""
     if age > s.counters[CLOCK] - s.counters[RESTART]:
         return
-    accumulate(s.gram, s.unweighted, s.moment, action, reward, 1.0, 1.0)
+    accumulate(s.gram, s.unweighted, s.moment, action, reward, 1.0, 1.0, True)
     s.counters[OBSERVED] += 1.0
     s.counters[OUTDATED] = 1.0
     if s.counters[OBSERVED] % p.every == 0.0 and changed(p, s):

@@ -192,7 +192,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     for m in range(int(s.counters[MODELS]) - 1, -1, -1):
         failure = failed(p, s, m, action, reward)
         if not failure:
-            accumulate(s.grams[m], s.unweighted, s.moments[m], action, reward, 1.0, 1.0)
+            accumulate(s.grams[m], s.unweighted, s.moments[m], action, reward, 1.0, 1.0, True)
             s.facts[m, UPDATES] += 1.0
             s.facts[m, OUTDATED] = 1.0
         judge(p, s, m, failure)

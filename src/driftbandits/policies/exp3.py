@@ -131,7 +131,7 @@ def inner(p: Parameters, s: State) -> family.Parameters:
         restore=1.0,
         follow=0.0,
         period=0.0,
-        published=0.0,
+        released=0.0,
     )
 
 

@@ -136,7 +136,7 @@ def predict(s: State, j: int, action: Array, reward: float) -> None:
 def absorb(s: State, j: int, action: Array, reward: float, weight: float) -> None:
     """Add to expert ``j`` the observation that it has just predicted, at ``weight``."""
     dim, stored = action.size, weight * s.facts[j, UNIT]
-    accumulate(s.grams[j], s.unweighted, s.moments[j], action, reward, stored, 0.0)
+    accumulate(s.grams[j], s.unweighted, s.moments[j], action, reward, stored, 0.0, True)
     gain = stored / (1.0 + weight * s.facts[j, SPREAD])
     for i in range(dim):
         scaled = gain * s.images[j, i]

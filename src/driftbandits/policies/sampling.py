@@ -42,7 +42,7 @@ class Parameters(NamedTuple):
     restore: float
     follow: float
     period: float
-    published: float
+    released: float
     scale: float  # a = scale σ, or where it is 0, a = √14 β
 
 

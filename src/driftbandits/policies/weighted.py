@@ -3,7 +3,7 @@
     score(a) = aᵀθ̂ + β √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
 The members of the family differ in what they forget (`driftbandits.memory`) and in the radius β:
-in parameters, not in code.
+in parameters, not in code. So does D-LinUCB as the published figures were made.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Parameters(NamedTuple):
     restore: float  # rounds after which λ is put in place under discounting
     follow: float  # 1 where the factor follows the sums by rank-one changes
     period: float  # rounds after which all is forgotten; 0 where it is not
-    published: float  # 1 where Ṽ is made as the released code makes it
+    released: float  # 1 where Ṽ is made as the authors' released code makes it
 
 
 class State(NamedTuple):
@@ -240,15 +240,15 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Add an observation to what is remembered."""
     remember(p, s, action, reward, age)
-    if p.published > 0.0:
-        _square_as_published(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
+    if p.released > 0.0:
+        _square_as_released(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
 
 
 @large_kernel
-def _square_as_published(
+def _square_as_released(
     gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
 ) -> None:
-    """Ṽ ← γ² V + a aᵀ + (1 − γ²) λI with the *new* V, where Algorithm 1 has the old Ṽ."""
+    """Ṽ ← γ² V + a aᵀ with the *new* V, where Algorithm 1 has the old Ṽ; stored without ridges."""
     for i in range(action.size):
         for j in range(i, action.size):
             fading = gamma * gamma * gram[0, i, j]
@@ -354,7 +354,7 @@ class WeightedEstimate(EstimatingPolicy):
             restore=restore,
             follow=float(rank_one and self.dim >= FOLLOW_FROM),
             period=period,
-            published=0.0,
+            released=0.0,
         )
 
     def _fit(self) -> Fit:
