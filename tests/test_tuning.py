@@ -88,6 +88,11 @@ def test_bad_arguments(rule: Any, name: str, changes: dict[str, Any]) -> None:
         rule(**options)
 
 
+def test_a_horizon_that_leaves_no_discount_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"horizon must.*got 1"):
+        tuning.discount(dim=2, horizon=1, budget=0.0)
+
+
 def test_a_budget_that_leaves_no_discount_is_refused() -> None:
     with pytest.raises(ValueError, match=r"budget must.*got 20"):
         tuning.discount(dim=1, horizon=10, budget=20.0)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 
 def main() -> None:
     """Run the command line, or say what it needs."""
     try:
-        from .cli import main as run
-
+        run = _command_line()
         run()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _command_line() -> Callable[[], None]:
+    try:
+        from .cli import main as run
     except ModuleNotFoundError as error:
         sys.exit(
             f"driftbandits: the command line needs {error.name}; "
             "install the extra: pip install 'driftbandits[experiments]'"
         )
-    except KeyboardInterrupt:
-        sys.exit(130)
+    return run
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def numbers(name: str, value: Any) -> Array:
             raise ValueError("some entries are masked")
         for entry in array.flat if array.dtype.kind not in "biuf" else ():
             if array.dtype.kind != "O" or entry is None or isinstance(entry, (str, bytes, complex)):
-                raise ValueError(f"{entry!r} is none")
+                raise ValueError(f"{entry!r} is not a number")
         return np.require(array, np.float64, ["C", "W"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None

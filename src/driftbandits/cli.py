@@ -248,6 +248,7 @@ def _from_python(file: Path, options: dict[str, Any]) -> Experiment:
         raise SettingsError("--set works on TOML files; a Python file sets its own values")
     if options["data"] is not None:
         _refuse_data("a Python file reads its own")
+    sys.path.insert(0, str(file.resolve().parent))  # as Python does for a script
     built = runpy.run_path(str(file)).get("experiment")
     if not isinstance(built, Experiment):
         raise SettingsError(f"{file} must define `experiment`, an Experiment; got {built!r}")
@@ -268,7 +269,8 @@ def _refuse_data(why: str) -> NoReturn:
 def _only(built: Experiment, names: tuple[str, ...]) -> Experiment:
     unknown = [name for name in names if name not in built.policies]
     if unknown:
-        raise SettingsError(f"{unknown[0]!r} is not among {', '.join(built.policies)}")
+        known = ", ".join(repr(name) for name in built.policies)
+        raise SettingsError(f"{unknown[0]!r} is not among the policies of {built.name}: {known}")
     if not names:
         return built
     return replace(built, policies={name: built.policies[name] for name in names})

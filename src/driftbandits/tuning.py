@@ -32,6 +32,8 @@ def discount(
     else:
         forgotten = ratio ** (2 / 3)
     if forgotten >= 1:
+        if ratio < 1:
+            raise ValueError(f"horizon must be above 1 for a discount to exist, got {horizon}")
         raise ValueError(
             f"budget must be below dim * horizon = {dim * horizon} for a discount to exist, "
             f"got {budget}"

@@ -127,7 +127,12 @@ def play_replication(plan: Plan, replication: int) -> Record:
 
 
 def _fresh(entry: Contestant, replication: int) -> Player:
-    return entry.fresh(replication) if isinstance(entry, Policy) else entry(replication)
+    if isinstance(entry, Policy):
+        return entry.fresh(replication)
+    player = entry(replication)
+    if not isinstance(player, Player):
+        raise TypeError(f"a policy of one's own needs select and update; got {player!r}")
+    return player
 
 
 def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:

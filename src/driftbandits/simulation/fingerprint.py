@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
-import inspect
 import json
 import platform
-from collections.abc import Mapping
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numba
@@ -73,17 +76,60 @@ def _sources_digest() -> str:
 
 
 def _describe_function(function: Any) -> dict[str, Any]:
-    """A function by its name, the file that defines it, and the values it has captured."""
+    """A function by its name, the values it has captured, and all code of one's own."""
     module = getattr(function, "__module__", "")
     name = getattr(function, "__qualname__", repr(function))
     captured = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    try:
-        source = Path(inspect.getfile(function)).read_bytes()
-    except (OSError, TypeError):
-        source = b""
+    digest = hashlib.sha256()
+    for part in (*_own_sources(), *_typed_in(function, {})):
+        digest.update(part)
     return {
         "function": f"{module}.{name}",
-        "sha256": hashlib.sha256(source).hexdigest(),
+        "sha256": digest.hexdigest(),
         "captured": [describe(value) if value is not function else name for value in captured],
         "defaults": describe(list(getattr(function, "__defaults__", None) or ())),
     }
+
+
+def _own_sources() -> Iterator[bytes]:
+    """Files of the loaded modules that are neither Python's nor installed.
+
+    A function of somebody's own may call any of them.
+    """
+    paths = sysconfig.get_paths()
+    others = {Path(paths[key]).resolve() for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    names = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    for file in sorted(Path(name).resolve() for name in names if name is not None):
+        if file.suffix == ".py" and file.exists() and others.isdisjoint(file.parents):
+            yield file.read_bytes()
+
+
+def _typed_in(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:
+    """Code and constants that were typed at a prompt or in a notebook, and so have no file.
+
+    From ``value`` on to all that its code names.
+    """
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    if id(value) in seen or getattr(module, "__file__", None) or module is builtins:
+        return
+    seen[id(value)] = value  # which also keeps it, and so its id
+    if isinstance(value, (bool, int, float, str, bytes)):
+        yield repr(value).encode()
+    for part in vars(value).values() if isinstance(value, type) else ():
+        yield from _typed_in(getattr(part, "__func__", part), seen)
+    code = getattr(value, "__code__", None)
+    for inner in _codes(code) if code is not None else ():
+        yield inner.co_code
+        for name in inner.co_names:
+            yield name.encode()
+            yield from _typed_in(value.__globals__.get(name), seen)
+        for constant in inner.co_consts:
+            yield b"" if isinstance(constant, CodeType) else repr(constant).encode()
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A piece of code, and those of the functions defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)

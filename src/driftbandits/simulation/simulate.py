@@ -75,8 +75,7 @@ def simulate(
         True
     """
     whole("replications", replications, least=1)
-    if not policies:
-        raise ValueError("policies must not be empty")
+    _check_policies(policies)
     if coverage:
         _check_coverage(policies)
     if regret_rounds is None:
@@ -95,6 +94,21 @@ def simulate(
         records = dict(_with_progress(plan, replications, {}, workers, None, progress))
         return _assemble(plan, config, records)
     return _resume(plan, config, replications, workers, Path(folder), progress)
+
+
+def _check_policies(policies: Mapping[str, Contestant]) -> None:
+    """Refuse what cannot be started afresh in each replication."""
+    if not isinstance(policies, Mapping):
+        raise TypeError(f"policies must be a mapping from names to policies, got {policies!r}")
+    if not policies:
+        raise ValueError("policies must not be empty")
+    for name, entry in policies.items():
+        kind_only = isinstance(entry, type) and issubclass(entry, Policy)
+        if kind_only or not (isinstance(entry, Policy) or callable(entry)):
+            raise TypeError(
+                f"{name!r} must be a policy or a function of the replication that returns an "
+                f"object with select and update, got {entry!r}; write lambda replication: ..."
+            )
 
 
 def _check_coverage(policies: Mapping[str, Contestant]) -> None:
