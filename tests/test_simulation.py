@@ -334,10 +334,11 @@ def test_a_player_cannot_change_the_environment_of_others() -> None:
     np.testing.assert_array_equal(alone.final("LinUCB"), together.final("LinUCB"))
 
 
-def test_an_index_out_of_range_is_refused() -> None:
+@pytest.mark.parametrize("index", [-1, 6, True])
+def test_an_index_out_of_range_is_refused(index: int) -> None:
     class Wrong:
         def select(self, actions: Array) -> int:
-            return -1
+            return index
 
         def update(self, action: Array, reward: float) -> None: ...
 

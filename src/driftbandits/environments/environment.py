@@ -70,7 +70,8 @@ class Environment:
         """An environment of given numbers.
 
         Actions are (T, K, d), or (K, d) where they never change; parameters (T, d); noise (T,),
-        (T, K), or None for normal noise of ``noise_level``, drawn.
+        (T, K), or None for normal noise of ``noise_level``, drawn. Arrays of floats are not copied:
+        they must stay as they are.
         """
         path = Trajectory(parameters)
         sets = Catalogue(actions) if np.ndim(actions) == 2 else ActionSequence(actions)

@@ -145,7 +145,7 @@ def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
         # A copy, so that nothing that a player does to it reaches the others.
         actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
         k: Any = player.select(actions)
-        if not (isinstance(k, (int, np.integer)) and 0 <= k < len(actions)):
+        if isinstance(k, bool) or not (isinstance(k, (int, np.integer)) and 0 <= k < len(actions)):
             raise ValueError(f"select must return an index below {len(actions)}, got {k!r}")
         reward = block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)]
         total += block.best[t] - block.means[t, k]
