@@ -89,7 +89,8 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
 def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     """Add to the sums, or for a negative weight take out; the factor follows if it can."""
     squared = weight * abs(weight)
-    for_good = p.window == 0.0
+    # Where nothing is discounted, LinUCB and a window that holds all rounds agree to the last bit.
+    for_good = p.gamma < 1.0
     accumulate(s.gram, s.gram_squared, s.moment, action, reward, weight, squared, for_good)
     s.counters[WEIGHT_SQUARES] += squared
     if p.follow == 0.0:
