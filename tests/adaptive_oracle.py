@@ -43,6 +43,7 @@ class Definition:
     actions: list[Floats] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
+    fourths: list[float] = field(default_factory=list)
     detections: list[int] = field(default_factory=list)
     overwritten: int = 0
 
@@ -74,8 +75,8 @@ class Definition:
         return self.estimate(self.in_force())
 
     def mean(self, values: list[float]) -> float:
-        """The mean with memory 50, of what came in the order of arrival."""
-        recent = 0.98 ** np.arange(len(values) - 1, -1, -1.0)
+        """The mean with memory 100, of what came in the order of arrival."""
+        recent = 0.99 ** np.arange(len(values) - 1, -1, -1.0)
         return float(recent @ values / recent.sum())
 
     def in_force(self) -> int:
@@ -139,16 +140,28 @@ class Definition:
         for expert in self.experts:
             expert.changes += 1
 
+    def prior(self, count: int) -> Floats:
+        """0.55 for the last expert, the rest as 1, 1/2, 1/3, … for the others, longest first."""
+        others = 1.0 / np.arange(count - 1, 0, -1)
+        return np.append(0.45 * others / others.sum(), 0.55)
+
+    def degrees_of_freedom(self) -> float:
+        """Of the noise estimate, or of the t law with this kurtosis if those are fewer."""
+        age = np.arange(len(self.fourths) - 1, -1, -1.0)
+        kurtosis = 3 * 0.999 ** len(self.fourths) + 0.001 * 0.999**age @ np.array(self.fourths)
+        most = float(np.sum(0.99 ** np.arange(len(self.rewards)))) + 1.0
+        return most if kurtosis <= 3 else min(most, 4 + 6 / float(kurtosis - 3))
+
     def judge(self, e: Floats, q: Floats, w: Floats) -> None:
         seen = len(self.rewards)
-        freedom = float(np.sum(0.98 ** np.arange(seen))) + 1.0
+        freedom = self.degrees_of_freedom()
         law = 1 + e**2 / (freedom * self.variance * (1 + q))
         likelihood = (1 + q) ** -0.5 * law ** (-(freedom + 1) / 2)
         for j in range(1, len(w)):
             others = w[:j] @ likelihood[:j] / w[:j].sum()
             gain = float(np.log(others / likelihood[j]))
             self.experts[j].evidence = max(0.0, self.experts[j].evidence + gain)
-        prior = np.append(np.full(len(w) - 1, 0.5 / (len(w) - 1)), 0.5)
+        prior = self.prior(len(w))
         share = 1.0 / (seen + 1)
         posterior = (1 - share) * w * likelihood / (w @ likelihood) + share * prior
         for expert, weight in zip(self.experts, posterior, strict=True):
@@ -160,10 +173,11 @@ class Definition:
         if squares == 0:
             return
         if self.noise is None:
-            count = float(np.sum(0.98 ** np.arange(seen)))
+            count = float(np.sum(0.99 ** np.arange(seen)))
             prior = self.dim * 2.0 ** (-(seen - 1) / self.dim)
             mixed = count * self.mean(self.residuals) + prior * squares
             self.variance = max(mixed / (count + prior), 1e-12 * squares)
+        self.fourths.append(min(self.residuals[-1] / self.variance, 25.0) ** 2)
         lengths = self.mean([float(a @ a) for a in self.actions])
         self.ridge = 0.1 * lengths * min(1.0, max(1e-4, self.variance / squares))
 
@@ -182,10 +196,9 @@ class Definition:
         while 2 * self.dim * 2 ** (len(self.experts) - 1) <= clock:
             last = self.experts[-1]
             birth = 2.0 * self.dim * 2 ** (len(self.experts) - 1)
-            # π gives 1/2 to the last expert and 1/(2J) to each of the J others.
-            finite = len(self.experts)
+            both = self.prior(len(self.experts) + 1)[-2:]
             twin = Expert(list(last.discounts), last.weight, last.ridge, last.evidence)
-            last.weight, twin.weight = last.weight / np.array([finite + 1, (finite + 1) / finite])
+            last.weight, twin.weight = last.weight * both / both.sum()
             twin.restored, twin.changes, last.evidence = last.restored, last.changes, 0.0
             last.discounts.append((birth, 1 - 1 / birth))
             self.experts.append(twin)

@@ -38,7 +38,8 @@ COUNT = 6  # C, of ones
 VARIANCE = 7  # σ̂²
 RIDGE = 8  # λ that the experts are restored to
 DETECTIONS = 9
-COUNTERS = 10
+KURTOSIS = 10  # κ̂ of the noise
+COUNTERS = 11
 
 # Columns of ``facts``, a row an expert.
 WEIGHT = 0  # by how well it has predicted of late
@@ -53,11 +54,15 @@ DISCOUNT = 8  # γ_j
 ERROR = 9  # of the last reward, less what was predicted
 SPREAD = 10  # aᵀV_j⁻¹a of its action
 LIKELIHOOD = 11  # of it, as a logarithm
-FACTS = 12
+PRIOR = 12  # π_j, what its weight is drawn to
+FACTS = 13
 
 SHORTEST = 2.0  # memory of the first expert, in units of d
 LOG = 64  # overwritings that an expert's log holds
 MOST_EXPERTS = 48  # memories up to 2d·2⁴⁶
+
+NEVER = 0.55  # π of the last expert: that nothing changes
+NORMAL_KURTOSIS = 3.0
 
 
 class State(NamedTuple):
@@ -198,22 +203,39 @@ def overwrite(s: State, j: int, source: int) -> None:
 
 
 @lean_kernel
+def set_priors(s: State) -> None:
+    """π: `NEVER` for the last expert, the rest as 1, ½, ⅓, … for the others, the longest first.
+
+    Slow drift leaves only long memories behind that are any better than the last expert, and many
+    short ones must not take the weight from these few.
+    """
+    last = int(s.counters[EXPERTS]) - 1
+    total = 0.0
+    for j in range(last):
+        total += 1.0 / (last - j)
+    for j in range(last):
+        s.facts[j, PRIOR] = (1.0 - NEVER) / (total * (last - j))
+    s.facts[last, PRIOR] = NEVER
+
+
+@lean_kernel
 def split(s: State) -> None:
     """Two experts of the last one, the former of which forgets from now on.
 
-    Until now they were one forecaster, so its weight is divided as π divides theirs (`judge`).
+    Until now they were one forecaster, so its weight is divided as π divides theirs.
     """
     last = int(s.counters[EXPERTS]) - 1
-    weight, finite = s.facts[last, WEIGHT], last + 1.0
+    s.counters[EXPERTS] += 1.0
+    set_priors(s)
+    weight = s.facts[last, WEIGHT] / (s.facts[last, PRIOR] + s.facts[last + 1, PRIOR])
     s.facts[last + 1, COPIES] = 0.0
     overwrite(s, last + 1, last)
     s.facts[last + 1, EVIDENCE] = s.facts[last, EVIDENCE]
     s.facts[last, EVIDENCE] = 0.0
-    s.facts[last, WEIGHT] = weight / (finite + 1.0)
-    s.facts[last + 1, WEIGHT] = weight * finite / (finite + 1.0)
+    s.facts[last, WEIGHT] = weight * s.facts[last, PRIOR]
+    s.facts[last + 1, WEIGHT] = weight * s.facts[last + 1, PRIOR]
     s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(s.factor.shape[0], last)
     s.facts[last + 1, DISCOUNT] = 1.0
-    s.counters[EXPERTS] += 1.0
 
 
 @lean_kernel
@@ -272,6 +294,7 @@ def initial_state(*, dim: int, ridge: float) -> State:
     """One expert that has seen nothing."""
     counters, facts = np.zeros(COUNTERS), np.zeros((1, FACTS))
     counters[EXPERTS], counters[VARIANCE], counters[RIDGE] = 1.0, 1.0, ridge
+    counters[KURTOSIS] = NORMAL_KURTOSIS
     facts[0, [WEIGHT, UNIT, DISCOUNT]] = 1.0
     facts[0, PENALTY] = ridge
     return State(

@@ -16,8 +16,11 @@ from .expert_bank import (
     ERROR,
     EVIDENCE,
     EXPERTS,
+    KURTOSIS,
     LIKELIHOOD,
+    NORMAL_KURTOSIS,
     OBSERVATIONS,
+    PRIOR,
     RESIDUALS,
     REWARD_SQUARES,
     RIDGE,
@@ -28,7 +31,9 @@ from .expert_bank import (
     overwrite,
 )
 
-NOISE_MEMORY = 50.0  # rewards over which the noise level is taken, since it may change too
+NOISE_MEMORY = 100.0  # rewards over which the noise level is taken, since it may change too
+TAIL_MEMORY = 1000.0  # rewards over which its kurtosis is taken
+OUTLIER = 25.0  # squares in it, in units of σ̂², are at most this: no single reward decides it
 RIDGE_SHARE = 0.1  # λ in units of mean ‖a‖² σ̂² / mean r²
 LEAST_RATIO = 1e-4  # σ̂² / mean r² in λ is at least this
 LEAST_VARIANCE = 1e-12  # σ̂² / mean r² is at least this, where rewards have no noise
@@ -104,12 +109,20 @@ def take_unit(s: State, action: Array) -> None:
 
 
 @lean_kernel
-def judge(s: State) -> None:
-    """Bayesian weights under fixed share, and the evidence of shorter memories against longer.
+def degrees_of_freedom(s: State) -> float:
+    """ν of the Student-t law that has the noise's kurtosis, 3 + 6/(ν − 4); at most C + 1.
 
-    Predictive laws are Student-t, with the degrees of freedom that the noise estimate has.
+    Under a law of thin tails each outlier speaks for whoever was least sure, that is for the
+    shortest memory. C + 1 is what an estimated noise level leaves of a normal law.
     """
-    count, freedom = int(s.counters[EXPERTS]), s.counters[COUNT] + 1.0
+    most, excess = s.counters[COUNT] + 1.0, s.counters[KURTOSIS] - NORMAL_KURTOSIS
+    return float(min(most, 4.0 + 6.0 / excess)) if excess > 0.0 else float(most)
+
+
+@lean_kernel
+def judge(s: State) -> None:
+    """Bayesian weights under fixed share, and the evidence of shorter memories against longer."""
+    count, freedom = int(s.counters[EXPERTS]), degrees_of_freedom(s)
     largest = -np.inf
     for j in range(count):
         scale = 1.0 + s.facts[j, SPREAD]
@@ -128,20 +141,19 @@ def judge(s: State) -> None:
         mixed += s.facts[j, WEIGHT]
     share = 1.0 / (s.counters[OBSERVATIONS] + 1.0)
     for j in range(count):
-        # Half to "nothing changes", half to all speeds of change alike.
-        prior = 0.5 if j == count - 1 else 0.5 / (count - 1)
-        s.facts[j, WEIGHT] = (1.0 - share) * s.facts[j, WEIGHT] / mixed + share * prior
+        kept = (1.0 - share) * s.facts[j, WEIGHT] / mixed
+        s.facts[j, WEIGHT] = kept + share * s.facts[j, PRIOR]
 
 
 @lean_kernel
 def measure_noise(s: State, action: Array, reward: float, residual: float, known: bool) -> None:
-    """σ̂² from the squared residuals of late unless it is ``known``, and λ in its units."""
+    """σ̂² from the squared residuals of late unless it is ``known``, κ̂, and λ in units of σ̂²."""
     dim, c = action.size, s.counters
     square = 0.0
     for i in range(dim):
         square += action[i] * action[i]
     # The first d rewards are fitted, whatever they are: lean on their mean square, and soon forget.
-    prior = dim * 2.0 ** (-c[OBSERVATIONS] / dim)
+    lean = dim * 2.0 ** (-c[OBSERVATIONS] / dim)
     kept = 1.0 - 1.0 / NOISE_MEMORY
     c[RESIDUALS] = kept * c[RESIDUALS] + residual
     c[REWARD_SQUARES] = kept * c[REWARD_SQUARES] + reward * reward
@@ -152,8 +164,10 @@ def measure_noise(s: State, action: Array, reward: float, residual: float, known
     if not mean_square > LEAST_SQUARE:
         return
     if not known:
-        variance = (c[RESIDUALS] + prior * mean_square) / (c[COUNT] + prior)
+        variance = (c[RESIDUALS] + lean * mean_square) / (c[COUNT] + lean)
         c[VARIANCE] = max(variance, LEAST_VARIANCE * mean_square)
+    fourth = min(residual / c[VARIANCE], OUTLIER) ** 2
+    c[KURTOSIS] += (fourth - c[KURTOSIS]) / TAIL_MEMORY
     if c[ACTION_SQUARES] > LEAST_SQUARE:
         ratio = min(1.0, max(LEAST_RATIO, c[VARIANCE] / mean_square))
         c[RIDGE] = RIDGE_SHARE * c[ACTION_SQUARES] / c[COUNT] * ratio
