@@ -141,9 +141,9 @@ class Definition:
             expert.changes += 1
 
     def prior(self, count: int) -> Floats:
-        """0.55 for the last expert, the rest as 1, 1/2, 1/3, … for the others, longest first."""
+        """0.6 for the last expert, the rest as 1, 1/2, 1/3, … for the others, longest first."""
         others = 1.0 / np.arange(count - 1, 0, -1)
-        return np.append(0.45 * others / others.sum(), 0.55)
+        return np.append(0.4 * others / others.sum(), 0.6)
 
     def degrees_of_freedom(self) -> float:
         """Of the noise estimate, or of the t law with this kurtosis if those are fewer."""

@@ -61,7 +61,7 @@ SHORTEST = 2.0  # memory of the first expert, in units of d
 LOG = 64  # overwritings that an expert's log holds
 MOST_EXPERTS = 48  # memories up to 2d·2⁴⁶
 
-NEVER = 0.55  # π of the last expert: that nothing changes
+NEVER = 0.6  # π of the last expert: that nothing changes
 NORMAL_KURTOSIS = 3.0
 
 
