@@ -12,6 +12,7 @@ from types import ModuleType
 from driftbandits.experiments.leaderboard import SUITE
 
 from . import adaptive, catalogue, delays, libraries, online, rivals, scaling, simulation, startup
+from .elsewhere import real
 from .elsewhere import section as elsewhere
 from .measure import Row
 from .report import write
@@ -25,7 +26,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     scaling,
     startup,
 )
-ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, delays)
+ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays)
 
 
 def main() -> None:
@@ -64,8 +65,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         choices=[s.NAME for s in SECTIONS + ON_REQUEST],
-        help="one section; rivals (some 20 minutes an environment), elsewhere and delays are only "
-        "played if named",
+        help="one section; rivals (some 20 minutes an environment), elsewhere, real and "
+        "delays are only played if named",
     )
     parser.add_argument(
         "--environment",

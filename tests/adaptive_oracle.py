@@ -172,12 +172,13 @@ class Definition:
         squares = self.mean([r * r for r in self.rewards])
         if squares == 0:
             return
+        count = float(np.sum(0.99 ** np.arange(seen)))
+        prior = self.dim * 2.0 ** (-(seen - 1) / self.dim)
+        mixed = count * self.mean(self.residuals) + prior * squares
+        variance = max(mixed / (count + prior), 1e-12 * squares)
         if self.noise is None:
-            count = float(np.sum(0.99 ** np.arange(seen)))
-            prior = self.dim * 2.0 ** (-(seen - 1) / self.dim)
-            mixed = count * self.mean(self.residuals) + prior * squares
-            self.variance = max(mixed / (count + prior), 1e-12 * squares)
-        self.fourths.append(min(self.residuals[-1] / self.variance, 25.0) ** 2)
+            self.variance = variance
+        self.fourths.append(min(self.residuals[-1] / variance, 25.0) ** 2)
         lengths = self.mean([float(a @ a) for a in self.actions])
         self.ridge = 0.1 * lengths * min(1.0, max(1e-4, self.variance / squares))
 

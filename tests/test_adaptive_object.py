@@ -19,6 +19,8 @@ from driftbandits.storage import StateFileError
     [
         ({"noise": 0.0}, "noise"),
         ({"noise": -1.0}, "noise"),
+        ({"noise": 1e-170}, "noise"),
+        ({"noise": 1e160}, "noise"),
         ({"noise": float("nan")}, "noise"),
         ({"exploration": -0.1}, "exploration"),
         ({"exploration": float("inf")}, "exploration"),

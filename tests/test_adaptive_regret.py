@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from benchmarks.elsewhere.parts import Outliers
 
 from driftbandits import DLinUCB, LinUCB, Policy
-from driftbandits.environments import Environment, Gaussian, PiecewiseConstant, canonical_basis
+from driftbandits.environments import (
+    ClippedCube,
+    Environment,
+    Gaussian,
+    PiecewiseConstant,
+    canonical_basis,
+)
+from driftbandits.environments.random_paths import RandomJumps
 from driftbandits.experiments import build, built_in
 from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
 from driftbandits.simulation import Result, simulate
@@ -32,10 +41,12 @@ def environment(name: str) -> tuple[Environment, float]:
         return build(built_in(name)).environment, 1.0
     if name == "stationary":
         abrupt = build(built_in("abrupt")).environment
-        path = PiecewiseConstant(values=[[1.0, 0.0]], change_points=())
-        return Environment(
-            path=path, actions=abrupt.actions, noise=abrupt.noise, horizon=abrupt.horizon
-        ), 1.0
+        return replace(abrupt, path=PiecewiseConstant(values=[[1.0, 0.0]], change_points=())), 1.0
+    if name == "outliers, nothing changes":
+        noise = Outliers(usual=0.1, large=1.5, share=0.05)
+        path = RandomJumps(dim=3, change_points=())
+        actions = ClippedCube(dim=3, count=10)
+        return Environment(path=path, actions=actions, noise=noise, horizon=6000), noise.level
     values: list[list[float]]
     points: tuple[int, ...]
     if name == "five arms, nothing changes":
@@ -70,6 +81,7 @@ def result(name: str) -> Result:
         ("abrupt", 2 / 3),
         ("slow", 1.25),
         ("stationary", 1.0),
+        ("outliers, nothing changes", 1.0),
         ("an action turns best unseen", 1.25),
         ("five arms, nothing changes", 2 / 3),
         ("the best of five arms changes", 1.25),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from adaptive_streams import choices
 from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
+from driftbandits.policies.expert_bank import KURTOSIS
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.5, 7.0, 1e6, 1e30])
@@ -36,6 +39,22 @@ def test_the_noise_level_is_found() -> None:
         # The first rewards, larger than noise of 0.01 by far, have to fade: four memories of 100.
         # The relative standard error is 0.1 at each round, 0.035 over 1600 of them.
         assert np.mean(found[400:]) == pytest.approx(level**2, rel=0.1)
+
+
+@pytest.mark.parametrize("told", [None, 0.1, 5.0])
+def test_the_kurtosis_is_found_whatever_noise_level_is_told(told: float | None) -> None:
+    def found(draw: Callable[[np.random.Generator], float]) -> float:
+        policy, rng = AdaptiveLinUCB(dim=1, noise=told), np.random.default_rng(2)
+        for _ in range(6000):
+            policy.update([1.0], draw(rng))
+        return float(policy._state.counters[KURTOSIS])
+
+    # Over 2000 rewards, which a memory of 1000 comes to: √(96/2000) = 0.22 for the mean fourth
+    # power of normal ones. That the level is estimated along with it takes 0.1 away.
+    assert found(lambda rng: 0.5 + rng.standard_normal()) == pytest.approx(3.0, abs=0.75)
+    # Clicks in 5% of the rounds have (1 − 3·0.05·0.95)/(0.05·0.95) = 18.1, and squares of
+    # 0.95/0.05 = 19 at a click, below 25; an error of 19²·√(0.0475/2000) = 1.8.
+    assert found(lambda rng: float(rng.random() < 0.05)) == pytest.approx(18.1, abs=5.4)
 
 
 def test_a_noise_level_that_is_given_is_taken() -> None:

@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.elsewhere import section
+from benchmarks.elsewhere.outlying import OUTLYING
 from benchmarks.elsewhere.place import Place, theta_bound
 from benchmarks.measure import Row, Say
 
 from driftbandits.environments import Block, RandomWalk
 
 PLACES = {place.title: place for group in section.GROUPS.values() for place in group}
-CLICKS = ("Bernoulli arms, one change", "eight fixed items in d = 4, Bernoulli, two changes")
+CLICKS = (
+    "Bernoulli arms, one change",
+    "eight fixed items in d = 4, Bernoulli, two changes",
+    "four arms with click rates of 1 to 5%, no change, T = 20,000",
+    "ten fresh items with click rates of 1 to 6%, no change, T = 12,000",
+)
 CATALOGUES = (CLICKS[1], "30 fixed items in d = 6, no change")
 
 
@@ -35,7 +41,7 @@ def test_titles_and_groups_are_those_of_the_documentation() -> None:
         table = text[text.index(f"| {heading} |") :].partition("\n\n")[0]
         titles = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
         assert titles == [place.title for place in places]
-    assert len(PLACES) == 34
+    assert len(PLACES) == 43
 
 
 @pytest.mark.parametrize("title", PLACES)
@@ -120,6 +126,42 @@ def test_heavy_tails_and_a_level_that_wanders() -> None:
     assert 8 < loud / quiet < 12
 
 
+def test_outliers_are_as_many_and_as_large_as_is_said() -> None:
+    title = "d = 3, one reward in 20 far off, no change"
+    noise = _all(title, "noise").ravel()
+    # Beyond four usual deviations: 5% of the rounds, less the 21% of them that are not that far.
+    share = np.mean(np.abs(noise) > 0.4)
+    assert share == pytest.approx(0.05 * 0.79, abs=4 * (0.04 / len(noise)) ** 0.5)
+    assert PLACES[title].problem.noise == pytest.approx((0.95 * 0.1**2 + 0.05 * 1.5**2) ** 0.5)
+
+
+@pytest.mark.parametrize("title", [place.title for place in OUTLYING])
+def test_the_noise_told_is_the_deviation_at_the_arm_that_is_best_at_first(title: str) -> None:
+    means, noise = _all(title, "means"), _all(title, "noise")
+    first = (PLACES[title].environment.change_points or (len(means) + 1,))[0] - 1
+    best = means[:first].argmax(axis=1)
+    there = noise[np.arange(first), best] if noise.shape[1] > 1 else noise[:first, 0]
+    # Mean fourth powers of 20 to 50 and 3000 rounds or more: errors of 7% at most.
+    assert there.std() == pytest.approx(PLACES[title].problem.noise, rel=0.2)
+
+
+def test_sales_are_rare_and_have_the_means_that_are_said() -> None:
+    rewards = np.concatenate(
+        [
+            _all(title, "means") + _all(title, "noise")
+            for title in PLACES
+            if "a sale" in title and "no change" in title
+        ]
+    )
+    sold = rewards[:, 0] > 1e-12
+    assert sold.mean() == pytest.approx(0.05, abs=4 * (0.05 / len(sold)) ** 0.5)
+    np.testing.assert_allclose(rewards[~sold], 0.0, atol=1e-12)
+    np.testing.assert_allclose(rewards[sold, 0], 3 * rewards[sold, 2])
+    # A log-normal size with mean 0.3/0.05 and a deviation of 0.53 of that.
+    error = 0.53 * 6.0 / sold.sum() ** 0.5
+    assert rewards[sold, 0].mean() == pytest.approx(6.0, abs=4 * error)
+
+
 def test_a_bound_that_nobody_knows_is_refused() -> None:
     with pytest.raises(TypeError, match="no bound"):
         theta_bound(RandomWalk(step=0.1))
@@ -130,11 +172,11 @@ def test_a_run_that_was_interrupted_gives_the_same_table(tmp_path: Path) -> None
     said: list[str] = []
 
     def run(folder: str, say: Say = said.append) -> tuple[list[Row], str]:
-        rows = section.run(quick=True, say=say, groups=groups, kept=tmp_path / folder)
-        return rows, (tmp_path / folder / "quick" / "elsewhere.md").read_text("utf-8")
+        rows = section.play("short", groups, quick=True, say=say, results=tmp_path / folder)
+        return rows, (tmp_path / folder / "short" / "quick" / "short.md").read_text("utf-8")
 
     def interrupt(message: str) -> None:
-        if message.startswith(f"elsewhere, {CLICKS[1]}: 1 of 2"):
+        if message.startswith(f"short, {CLICKS[1]}: 1 of 2"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -153,7 +195,7 @@ def test_a_run_that_was_interrupted_gives_the_same_table(tmp_path: Path) -> None
 def test_another_environment_is_not_taken_for_what_is_kept(tmp_path: Path) -> None:
     def score(title: str) -> section.Score:
         place = Place("one title", PLACES[title].environment, PLACES[title].action_bound)
-        return section.score(section.QUICK.cut(place), 2, tmp_path, lambda message: None)
+        return section.score("one", section.QUICK.cut(place), 2, tmp_path, lambda message: None)
 
     first, other = score(CLICKS[0]), score("d = 4, one jump, T = 1000")
     assert not np.array_equal(first.ours, other.ours)

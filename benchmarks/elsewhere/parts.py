@@ -20,6 +20,7 @@ from driftbandits.environments import (
 )
 from driftbandits.environments import actions as action_sets
 from driftbandits.environments import noise as noises
+from driftbandits.randomness import stream
 
 from ..measure import Array
 
@@ -144,6 +145,30 @@ class WanderingNoise:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outliers:
+    """Normal noise of deviation ``usual``, and of ``large`` in a ``share`` of the rounds."""
+
+    usual: float
+    large: float
+    share: float
+
+    @property
+    def level(self) -> float:
+        """Standard deviation over all rounds."""
+        return float(np.hypot(self.usual * (1 - self.share) ** 0.5, self.large * self.share**0.5))
+
+    def start(self, generator: np.random.Generator) -> noises.Draw:
+        """Open the noise at the first round."""
+
+        def draw(actions: Array, rounds: int) -> Array:
+            outlying = generator.random((rounds, 1)) < self.share
+            scale = np.where(outlying, self.large, self.usual)
+            return np.asarray(scale * generator.standard_normal((rounds, 1)))
+
+        return draw
+
+
+@dataclass(frozen=True, kw_only=True)
 class Clicks(Environment):
     """Rewards of 0 and 1, with probability ⟨a, θ_t⟩ of a 1.
 
@@ -158,6 +183,31 @@ class Clicks(Environment):
         for block in super().blocks(seed=seed, replication=replication, stops=stops):
             clicked = block.noise + 0.5 < block.means
             yield block._replace(noise=clicked - block.means)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sales(Environment):
+    """Rewards of 0, and now and then of a log-normal size, with mean ⟨a, θ_t⟩.
+
+    Whether a round has a sale, and how large it is in units of the mean, is the same for all
+    actions.
+
+    Attributes:
+        rate: Share of the rounds with a sale.
+        spread: Standard deviation of the logarithm of its size.
+    """
+
+    rate: float
+    spread: float
+    noise: Noise = field(default=Bounded(0.5), init=False)
+
+    def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
+        """Draw a replication, in blocks that end at ``stops`` at the latest."""
+        sizes = stream(seed, "sizes of sales", replication)
+        for block in super().blocks(seed=seed, replication=replication, stops=stops):
+            logarithm = sizes.normal(-(self.spread**2) / 2, self.spread, block.noise.shape)
+            sold = (block.noise + 0.5 < self.rate) * np.exp(logarithm) / self.rate
+            yield block._replace(noise=block.means * (sold - 1.0))
 
 
 def directions(generator: np.random.Generator, *shape: int) -> Array:

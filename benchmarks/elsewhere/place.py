@@ -31,6 +31,8 @@ class Place(NamedTuple):
     title: str
     environment: Environment
     action_bound: float = 1.0  # the largest norm that an action can have
+    theta_bound: float | None = None  # what to tell of the parameter's norm, unless the path knows
+    noise: float | None = None  # what to tell of the noise level, unless the environment knows
 
     @property
     def problem(self) -> Problem:
@@ -38,8 +40,12 @@ class Place(NamedTuple):
 
         A larger S, even where it is true, only makes them explore more than they need to.
         """
-        known = problems.problem(self.environment, min(theta_bound(self.environment.path), 1.0))
-        return replace(known, action_bound=self.action_bound)
+        bound = self.theta_bound
+        if bound is None:
+            bound = min(theta_bound(self.environment.path), 1.0)
+        known = problems.problem(self.environment, bound)
+        noise = known.noise if self.noise is None else self.noise
+        return replace(known, action_bound=self.action_bound, noise=noise)
 
 
 def theta_bound(path: ParameterPath) -> float:

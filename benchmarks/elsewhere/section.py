@@ -24,11 +24,16 @@ from ..kept import drawn
 from ..measure import Array, Row, Say, mean_and_error
 from .afterwards import AFTERWARDS
 from .choosing import CHOOSING
+from .outlying import OUTLYING
 from .place import Place
 
 NAME = "elsewhere"
-GROUPS = {"Looked at while choosing": CHOOSING, "Looked at afterwards": AFTERWARDS}
-KEPT = Path(__file__).parents[2] / "results" / NAME
+GROUPS = {
+    "Looked at while choosing": CHOOSING,
+    "Looked at afterwards": AFTERWARDS,
+    "Outliers and rare rewards": OUTLYING,
+}
+RESULTS = Path(__file__).parents[2] / "results"
 SEED = 0
 OURS = "AdaptiveLinUCB"
 
@@ -54,6 +59,7 @@ QUICK = Plan(replications=2, longest=500)
 class Score(NamedTuple):
     """Final regrets in one environment, a replication each."""
 
+    section: str
     title: str
     ours: Array
     best: Array  # of the fixed discount of the least mean
@@ -76,39 +82,46 @@ class Score(NamedTuple):
     def row(self) -> Row:
         """The same for the results of all sections."""
         regrets = f"{_regret(self.ours)} beside {_regret(self.best)} at memory {self.memory}"
-        return Row(NAME, self.title, "ratio, 95% interval", "", *self.ratio, note=regrets)
+        return Row(self.section, self.title, "ratio, 95% interval", "", *self.ratio, note=regrets)
 
 
-def run(
+def run(*, quick: bool, say: Say) -> list[Row]:
+    """Play everywhere, print the tables, and write them down."""
+    return play(NAME, GROUPS, quick=quick, say=say)
+
+
+def play(
+    section: str,
+    groups: Mapping[str, Sequence[Place]],
     *,
     quick: bool,
     say: Say,
-    groups: Mapping[str, Sequence[Place]] = GROUPS,
-    kept: Path = KEPT,
+    results: Path = RESULTS,
 ) -> list[Row]:
-    """Play everywhere, print the tables, and write them to elsewhere.md among what is kept."""
-    plan, folder = (QUICK, kept / "quick") if quick else (FULL, kept)
-    scores = {
-        heading: [score(plan.cut(place), plan.replications, folder, say) for place in places]
-        for heading, places in groups.items()
-    }
+    """Play in all places; the tables go to a file of the section's name, among what is kept."""
+    plan, folder = (QUICK, results / section / "quick") if quick else (FULL, results / section)
+
+    def played(place: Place) -> Score:
+        return score(section, plan.cut(place), plan.replications, folder, say)
+
+    scores = {heading: [played(place) for place in places] for heading, places in groups.items()}
     text = "\n\n".join(markdown(heading, of) for heading, of in scores.items()) + "\n"
     if quick:
         text = f"A quick look: {plan.replications} replications of {plan.longest} rounds.\n\n{text}"
     print(f"\n{text}", flush=True)
-    with atomic_write(folder / "elsewhere.md") as file:
+    with atomic_write(folder / f"{section}.md") as file:
         file.write(text.encode())
     return [of.row for group in scores.values() for of in group]
 
 
-def score(place: Place, replications: int, folder: Path, say: Say) -> Score:
+def score(section: str, place: Place, replications: int, folder: Path, say: Say) -> Score:
     """Play in one environment, or go on with it."""
     environment, problem = place.environment, place.problem
     fixed = fixed_discounts(problem)
 
     def progress(done: int, of: int) -> None:
         if done % max(of // 4, 1) == 0:
-            say(f"{NAME}, {place.title}: {done} of {of} replications")
+            say(f"{section}, {place.title}: {done} of {of} replications")
 
     result = simulate(
         environment,
@@ -122,7 +135,7 @@ def score(place: Place, replications: int, folder: Path, say: Say) -> Score:
     )
     best = min(fixed, key=lambda label: float(result.final(label).mean()))
     memory = "∞" if best == NO_FORGETTING else best.rpartition(" ")[2]
-    return Score(place.title, result.final(OURS), result.final(best), memory)
+    return Score(section, place.title, result.final(OURS), result.final(best), memory)
 
 
 def markdown(heading: str, scores: Sequence[Score]) -> str:

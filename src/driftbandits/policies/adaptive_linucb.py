@@ -50,7 +50,7 @@ from .expert_weights import (
     replace_refuted,
     take_unit,
 )
-from .kernels import Kernels
+from .kernels import LARGEST_REWARD, Kernels
 from .problem import Problem
 from .registry import register
 
@@ -144,7 +144,7 @@ _spread_out_entry = entry_point(spread_out, "adaptive")
 @register("AdaptiveLinUCB", "learns how fast to forget; for any drift, told nothing of it")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AdaptiveLinUCB(Detecting):
-    """Learns how fast to forget, and the noise level, from the rewards alone.
+    """Learns how fast to forget, and the noise's level and tails, from the rewards alone.
 
     A bank of discounted estimators with memories 2d, 4d, 8d, … and "for ever" sees every reward.
     Weights say how well each of them has predicted of late. An expert that shorter ones have
@@ -251,6 +251,11 @@ class AdaptiveLinUCB(Detecting):
     def _validate(self) -> None:
         if self.noise is not None:
             positive("noise", self.noise)
+            if not 1 / LARGEST_REWARD <= self.noise <= LARGEST_REWARD:
+                raise ValueError(
+                    f"noise must lie between {1 / LARGEST_REWARD:g} and {LARGEST_REWARD:g}, "
+                    f"got {self.noise!r}"
+                )
         non_negative("exploration", self.exploration)
 
     def _make_parameters(self) -> Parameters:

@@ -113,7 +113,8 @@ def degrees_of_freedom(s: State) -> float:
     """ν of the Student-t law that has the noise's kurtosis, 3 + 6/(ν − 4); at most C + 1.
 
     Under a law of thin tails each outlier speaks for whoever was least sure, that is for the
-    shortest memory. C + 1 is what an estimated noise level leaves of a normal law.
+    shortest memory. C + 1 is what an estimated noise level leaves of a normal law. The scale stays
+    σ̂, so that a law of heavy tails is the wider one: where they are heavy, σ̂ is hardly known.
     """
     most, excess = s.counters[COUNT] + 1.0, s.counters[KURTOSIS] - NORMAL_KURTOSIS
     return float(min(most, 4.0 + 6.0 / excess)) if excess > 0.0 else float(most)
@@ -163,10 +164,12 @@ def measure_noise(s: State, action: Array, reward: float, residual: float, known
     mean_square = c[REWARD_SQUARES] / c[COUNT]
     if not mean_square > LEAST_SQUARE:
         return
+    variance = (c[RESIDUALS] + lean * mean_square) / (c[COUNT] + lean)
+    variance = max(variance, LEAST_VARIANCE * mean_square)
     if not known:
-        variance = (c[RESIDUALS] + lean * mean_square) / (c[COUNT] + lean)
-        c[VARIANCE] = max(variance, LEAST_VARIANCE * mean_square)
-    fourth = min(residual / c[VARIANCE], OUTLIER) ** 2
+        c[VARIANCE] = variance
+    # In units of what is seen, even where another level was given: a shape has no scale.
+    fourth = min(residual / variance, OUTLIER) ** 2
     c[KURTOSIS] += (fourth - c[KURTOSIS]) / TAIL_MEMORY
     if c[ACTION_SQUARES] > LEAST_SQUARE:
         ratio = min(1.0, max(LEAST_RATIO, c[VARIANCE] / mean_square))
