@@ -186,7 +186,8 @@ def test_a_run_that_was_interrupted_gives_the_same_table(tmp_path: Path) -> None
     assert [message.rpartition(": ")[2][:6] for message in said] == ["2 of 2", "1 of 2", "2 of 2"]
     assert run("afresh") == (rows, text)
     assert text.startswith(
-        "A quick look: 2 replications of 500 rounds.\n\n| Short | AdaptiveLinUCB |"
+        "A quick look: 2 replications of 500 rounds; later changes do not come.\n\n"
+        "| Short | AdaptiveLinUCB |"
     )
     assert [row.subject for row in rows] == [place.title for place in groups["Short"]]
     assert all(row.low < row.median < row.high for row in rows)

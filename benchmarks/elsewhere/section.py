@@ -107,7 +107,10 @@ def play(
     scores = {heading: [played(place) for place in places] for heading, places in groups.items()}
     text = "\n\n".join(markdown(heading, of) for heading, of in scores.items()) + "\n"
     if quick:
-        text = f"A quick look: {plan.replications} replications of {plan.longest} rounds.\n\n{text}"
+        cut = (
+            f"{plan.replications} replications of {plan.longest} rounds; later changes do not come"
+        )
+        text = f"A quick look: {cut}.\n\n{text}"
     print(f"\n{text}", flush=True)
     with atomic_write(folder / f"{section}.md") as file:
         file.write(text.encode())
