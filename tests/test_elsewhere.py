@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.elsewhere import section
+from benchmarks.elsewhere import real, section
 from benchmarks.elsewhere.outlying import OUTLYING
 from benchmarks.elsewhere.place import Place, theta_bound
+from benchmarks.elsewhere.real import Recipe
 from benchmarks.measure import Row, Say
 
 from driftbandits.environments import Block, RandomWalk
@@ -37,7 +39,8 @@ def _all(title: str, field: str) -> Any:
 
 def test_titles_and_groups_are_those_of_the_documentation() -> None:
     text = (Path(__file__).parents[1] / "docs" / "adaptive.md").read_text("utf-8")
-    for heading, places in section.GROUPS.items():
+    groups: dict[str, Sequence[Place | Recipe]] = {**section.GROUPS, **real.GROUPS}
+    for heading, places in groups.items():
         table = text[text.index(f"| {heading} |") :].partition("\n\n")[0]
         titles = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
         assert titles == [place.title for place in places]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from benchmarks.elsewhere import real
@@ -127,11 +125,3 @@ def test_the_data_that_come_with_other_libraries(title: str, rows: int, labels: 
     assert environment.fits.shape == (rows, labels)
     assert environment.rows.shape == (rows, 1 + recipe.components)
     assert environment.fits.any(axis=0).all()
-
-
-def test_titles_and_groups_are_those_of_the_documentation() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "adaptive.md").read_text("utf-8")
-    for heading, recipes in real.GROUPS.items():
-        table = text[text.index(f"| {heading} |") :].partition("\n\n")[0]
-        titles = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
-        assert titles == [recipe.title for recipe in recipes]

@@ -8,22 +8,29 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from driftbandits.environments import ActionSet, Block, DrawnActions, Environment, Noise
-from driftbandits.environments import noise as noises
-from driftbandits.environments.paths import ParameterPath, Trajectory
+from driftbandits.environments import (
+    ActionSequence,
+    ActionSet,
+    Block,
+    Environment,
+    Kronecker,
+    Noise,
+    ParameterPath,
+    Trajectory,
+)
+from driftbandits.environments.noise import NoiseSequence
 from driftbandits.randomness import stream
 
 from ..measure import Array
-
-_BLOCK = 250  # rounds that are drawn at a time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled(Environment):
     """Reward 1 for a label that fits the row, 0 for another; regret counts rows that went wrong.
 
-    Every label has a model of its own: action k is e_k ⊗ x. No linear model is true, so there is
-    no parameter. A replication is an order of the rows, which come again when all have come.
+    Every label has a model of its own: action k is e_k ⊗ x. No linear model is true, so the
+    parameter is zero, and means are put in its place. A replication is an order of the rows, which
+    come again when all have come; ``actions`` has them in their own order.
 
     Attributes:
         rows: Features x, shape (n, p).
@@ -38,14 +45,13 @@ class Labelled(Environment):
     in_order: bool = False
     path: ParameterPath = field(init=False)
     actions: ActionSet = field(init=False)
-    noise: Noise = field(default=noises.Bounded(0.5), init=False)
+    noise: Noise = field(init=False)
 
     def __post_init__(self) -> None:
-        labels = self.fits.shape[1]
-        dim = labels * self.rows.shape[1]
-        object.__setattr__(self, "path", Trajectory(np.zeros((1, dim))))
-        actions = DrawnActions(function=self._no_drawing, dim=dim, count=labels)
+        actions = self._guesses(np.arange(self.horizon) % len(self.rows))
         object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "path", Trajectory(np.zeros((1, actions.dim))))
+        object.__setattr__(self, "noise", NoiseSequence(np.zeros(self.horizon), 0.0))
         super().__post_init__()
 
     @property
@@ -59,21 +65,12 @@ class Labelled(Environment):
         fits = self.fits[order].astype(float)
         for change in self.changes:
             fits[change - 1 :] = np.roll(fits[change - 1 :], 1, axis=1)
-        longest = float(np.linalg.norm(self.rows, axis=1).max())
-        ends = sorted({*stops, *range(_BLOCK, self.horizon, _BLOCK), self.horizon})
-        start = 0
-        for end in (end for end in ends if end <= self.horizon):
-            rewards, size = fits[start:end], end - start
-            yield Block(
-                first=start + 1,
-                actions=self._columns(self.rows[order[start:end]]),
-                parameters=np.zeros((size, self.dim)),
-                means=rewards,
-                best=rewards.max(axis=1),
-                noise=np.zeros((size, 1)),
-                longest=longest,
-            )
-            start = end
+        ordered = Environment(
+            path=self.path, actions=self._guesses(order), noise=self.noise, horizon=self.horizon
+        )
+        for block in ordered.blocks(seed=seed, replication=replication, stops=stops):
+            rewards = fits[block.first - 1 : block.last]
+            yield block._replace(means=rewards, best=rewards.max(axis=1))
 
     def _order(self, generator: np.random.Generator) -> npt.NDArray[np.int64]:
         count = len(self.rows)
@@ -82,11 +79,7 @@ class Labelled(Environment):
         passes = -(-self.horizon // count)
         return np.concatenate([generator.permutation(count) for _ in range(passes)])[: self.horizon]
 
-    def _columns(self, rows: Array) -> Array:
-        """e_k ⊗ x for every label k, shape (n, d, K)."""
-        labels = self.fits.shape[1]
-        blocks = np.einsum("np,jk->njpk", rows, np.eye(labels))
-        return np.ascontiguousarray(blocks.reshape(len(rows), self.dim, labels))
-
-    def _no_drawing(self, round: int, generator: np.random.Generator) -> Array:
-        raise NotImplementedError("rows are drawn with their labels, by `blocks`")
+    def _guesses(self, order: npt.NDArray[np.int64]) -> Kronecker:
+        """A label for each of the rows, in this order."""
+        contexts = ActionSequence(self.rows[order][:, None])
+        return Kronecker(contexts=contexts, arms=self.fits.shape[1])

@@ -9,6 +9,7 @@ the noise level what a linear model that was fitted to all rows and labels leave
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,7 @@ def one_of(labels: Any) -> Array:
 
 
 def _of_river(name: str) -> Callable[[], Data]:
+    @cache
     def load() -> Data:
         from river import datasets
 
@@ -86,6 +88,7 @@ def _of_river(name: str) -> Callable[[], Data]:
 
 
 def _of_scikit_learn(name: str) -> Callable[[], Data]:
+    @cache
     def load() -> Data:
         from sklearn import datasets
 
