@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from driftbandits import AdaptiveLinUCB, DLinUCB, Policy
-from driftbandits.blocks import Block
+from driftbandits.core.blocks import Block
 
 from . import problems
 from .measure import Row, Say, interleaved, summary

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from driftbandits import DLinUCB, FixedCatalogue, LinUCB
-from driftbandits.policies.weighted import WeightedPolicy
+from driftbandits.policies.weighted.family import WeightedPolicy
 
 from .measure import Array, Row, Say, at_least, summary
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from driftbandits import Policy, registered
-from driftbandits.arrays import Array
+from driftbandits.core.arrays import Array
 from driftbandits.experiments import suite
 from driftbandits.experiments.settings import prepare
 from driftbandits.simulation import simulate

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits import AdaptiveLinUCB, DLinUCB, Problem
+from driftbandits.core.storage import atomic_write
 from driftbandits.environments import Environment
 from driftbandits.experiments import suite
 from driftbandits.experiments.settings import prepare
 from driftbandits.simulation import simulate
-from driftbandits.storage import atomic_write
 
 from .grids import Setting, settings
 from .kept import digest, drawn

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from driftbandits import DLinUCB, LinUCB, Policy, SWLinUCB
-from driftbandits.memory import UNIT
-from driftbandits.policies.weighted import WeightedPolicy
+from driftbandits.least_squares.forgetting import UNIT
+from driftbandits.policies.weighted.family import WeightedPolicy
 from driftbandits.simulation import simulate
 
 from . import problems

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from adaptive_oracle import Definition
 from adaptive_streams import assert_close, events
-from driftbandits.linalg import symmetric
-from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
-from driftbandits.policies.expert_bank import EVIDENCE, PENALTY, UNIT
+from driftbandits.core.linalg import symmetric
+from driftbandits.policies.adaptive.bank import EVIDENCE, PENALTY, UNIT
+from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
 from oracles import Floats
 from test_policies_exact import apply
 

@@ -10,8 +10,8 @@ import pytest
 
 from adaptive_streams import choices
 from driftbandits import load
-from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
-from driftbandits.storage import StateFileError
+from driftbandits.core.storage import StateFileError
+from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
 
 
 @pytest.mark.parametrize(

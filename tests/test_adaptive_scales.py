@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from adaptive_streams import choices
-from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
-from driftbandits.policies.expert_bank import KURTOSIS
+from driftbandits.policies.adaptive.bank import KURTOSIS
+from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.5, 7.0, 1e6, 1e30])

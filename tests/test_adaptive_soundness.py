@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from driftbandits import Policy
+from driftbandits.core.linalg import symmetric
 from driftbandits.environments import Block
-from driftbandits.linalg import symmetric
-from driftbandits.policies.adaptive_linucb import AdaptiveLinUCB
-from driftbandits.policies.expert_bank import PENALTY, UNIT
+from driftbandits.policies.adaptive.bank import PENALTY, UNIT
+from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
 from oracles import Floats
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import oracles
 from draws import Stream, some_actions
-from driftbandits.policies.bob import BOB
+from driftbandits.policies.bob.policy import BOB
 from oracles import Bounds, Exact, Floats, exact
 
 

@@ -15,8 +15,10 @@ import pytest
 
 import driftbandits
 from draws import Rows
-from driftbandits import FixedCatalogue, LinUCB, _compile, estimator
+from driftbandits import FixedCatalogue, LinUCB
+from driftbandits.core import compiling
 from driftbandits.environments import Environment, Gaussian, PiecewiseConstant, canonical_basis
+from driftbandits.least_squares import estimator
 from driftbandits.simulation import simulate
 
 PACKAGE = Path(driftbandits.__file__).parent
@@ -30,17 +32,17 @@ compiled_only = pytest.mark.skipif(
 @pytest.mark.parametrize("name", ["select", "score", "learn_one", "learn_many", "advance", "play"])
 def test_entry_points_carry_the_digest_of_the_package(name: str) -> None:
     entry = getattr(LinUCB(dim=2)._calls, name)
-    assert entry._cache._cache_file._source_stamp == _compile.package_digest()
+    assert entry._cache._cache_file._source_stamp == compiling.package_digest()
 
 
 @compiled_only
 def test_the_estimators_entry_points_do_too() -> None:
     stamp = estimator.widths_entry._cache._cache_file._source_stamp  # type: ignore[attr-defined]
-    assert stamp == _compile.package_digest()
+    assert stamp == compiling.package_digest()
 
 
 @compiled_only
-@pytest.mark.parametrize("decorate", [_compile.row_kernel, _compile.precise_kernel])
+@pytest.mark.parametrize("decorate", [compiling.row_kernel, compiling.precise_kernel])
 def test_row_kernels_compare_no_addresses(decorate: Any) -> None:
     """numba takes in the flag for it without a word, also should it no longer have any effect."""
 
@@ -52,7 +54,7 @@ def test_row_kernels_compare_no_addresses(decorate: Any) -> None:
         kernel(np.zeros(8), np.ones(8))
         return sum("vector.memcheck:" in text for text in kernel.inspect_llvm().values())
 
-    assert checks(_compile.lean_kernel(add)) == 1
+    assert checks(compiling.lean_kernel(add)) == 1
     assert checks(decorate(add)) == 0
 
 
@@ -97,7 +99,7 @@ def test_nothing_is_compiled_again_for_other_layouts() -> None:
 @compiled_only
 def test_other_kernels_under_the_same_name_are_other_entry_points() -> None:
     names = {
-        _compile.entry_point(_answer, "same", question=kernel).__qualname__
+        compiling.entry_point(_answer, "same", question=kernel).__qualname__
         for kernel in (_one, _other)
     }
     assert len(names) == 2

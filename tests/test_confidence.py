@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from driftbandits import confidence
+from driftbandits.least_squares import radii as confidence
 from oracles import Bounds
 
 bounds = st.builds(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from driftbandits.policies.detect_restart import DetectRestartLinUCB
+from driftbandits.policies.dal.policy import DetectRestartLinUCB
 from oracles import Bounds, Floats
 
 STRIDE, LEVELS, KEPT = 4, 14, 2

@@ -17,9 +17,9 @@ from driftbandits import (
     Random,
     SWLinUCB,
 )
-from driftbandits.policies.d_rand_linucb import DRandLinUCB
-from driftbandits.policies.detect_restart import DetectRestartLinUCB
+from driftbandits.policies.dal.policy import DetectRestartLinUCB
 from driftbandits.policies.fixed_catalogue import FixedCatalogue
+from driftbandits.policies.weighted.d_rand_linucb import DRandLinUCB
 
 POLICIES: list[Any] = [
     lambda dim: LinUCB(dim=dim, noise=0.2),

@@ -11,8 +11,8 @@ import pytest
 import oracles
 from driftbandits import DLinUCB, LinUCB, SWLinUCB
 from driftbandits.environments import ClippedCube, Environment, Gaussian, RandomWalk
-from driftbandits.memory import FACTOR_AGE, UNIT
-from driftbandits.policies.weighted import FOLLOW_FROM
+from driftbandits.least_squares.forgetting import FACTOR_AGE, UNIT
+from driftbandits.policies.weighted.family import FOLLOW_FROM
 
 TOLERANCE = 1e-8
 RIDGE = 0.1

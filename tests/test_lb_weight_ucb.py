@@ -12,8 +12,8 @@ from hypothesis import given
 
 import oracles
 from driftbandits import DLinUCB, Problem
-from driftbandits.policies import weighted
-from driftbandits.policies.lb_weight_ucb import LBWeightUCB
+from driftbandits.policies.weighted import family as weighted
+from driftbandits.policies.weighted.lb_weight_ucb import LBWeightUCB
 from oracles import History, Truth
 from test_policies_exact import TOLERANCE, Case, apply, assert_agrees, cases, discounts
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftbandits import linalg
+from driftbandits.core import linalg
 
 RIDGE = 0.3
 every_dim = pytest.mark.parametrize("dim", [*range(1, 14), 31, 32])

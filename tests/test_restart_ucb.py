@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from driftbandits.policies.restart_ucb import RestartUCB
+from driftbandits.policies.weighted.restart_ucb import RestartUCB
 from oracles import Exact, History, Truth
 from test_policies_exact import Case, cases, replay
 

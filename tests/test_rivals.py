@@ -12,7 +12,7 @@ from benchmarks.grids import Setting, points, settings
 from benchmarks.libraries import play
 
 from driftbandits import DLinUCB
-from driftbandits.arrays import Array
+from driftbandits.core.arrays import Array
 
 PLAN = rivals.Plan(tried=1, finalists=2, retried=2, replications=2, horizon=50)
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import oracles
 from draws import Stream, some_actions
-from driftbandits.policies.d_lints import DLinTS
-from driftbandits.policies.d_rand_linucb import DRandLinUCB
+from driftbandits.policies.weighted.d_lints import DLinTS
+from driftbandits.policies.weighted.d_rand_linucb import DRandLinUCB
 from oracles import Exact, Floats, History, Truth, exact
 from test_policies_exact import TOLERANCE, Case, apply, assert_chooses, cases, discounts
 

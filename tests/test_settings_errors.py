@@ -10,7 +10,7 @@ import pytest
 
 from driftbandits.environments.criteo import CriteoFileError
 from driftbandits.experiments import build, built_in, override
-from driftbandits.experiments.tables import SettingsError
+from driftbandits.experiments.parsing import SettingsError
 from test_experiments import tiny
 
 CUBE = {"kind": "clipped-cube", "dim": 2, "count": 5}

@@ -21,7 +21,7 @@ from driftbandits import (
     Random,
     SWLinUCB,
 )
-from driftbandits.arrays import Array
+from driftbandits.core.arrays import Array
 from driftbandits.environments import (
     Catalogue,
     ClippedCube,

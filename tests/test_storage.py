@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 
 import driftbandits
-from driftbandits import DLinUCB, LinUCB, Policy, Problem, StateFileError, SWLinUCB, load, storage
-from driftbandits.memory import FIRST, STORED
+from driftbandits import DLinUCB, LinUCB, Policy, Problem, StateFileError, SWLinUCB, load
+from driftbandits.core import storage
+from driftbandits.least_squares.forgetting import FIRST, STORED
 from test_contract import assert_same_state, every_policy, run, state_of
 
 POLICIES = driftbandits.registered()
@@ -340,7 +341,7 @@ def test_a_saved_file_follows_the_users_mask(tmp_path: Path) -> None:
 SAVING = """
 import sys
 import numpy as np
-from driftbandits import storage
+from driftbandits.core import storage
 k = 0
 while True:
     k += 1

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from driftbandits.policies.bob import BOB
-from driftbandits.policies.d_lints import DLinTS
-from driftbandits.policies.d_rand_linucb import DRandLinUCB
-from driftbandits.policies.detect_restart import DetectRestartLinUCB
-from driftbandits.policies.lb_weight_ucb import LBWeightUCB
-from driftbandits.policies.restart_ucb import RestartUCB
+from driftbandits.policies.bob.policy import BOB
+from driftbandits.policies.dal.policy import DetectRestartLinUCB
+from driftbandits.policies.weighted.d_lints import DLinTS
+from driftbandits.policies.weighted.d_rand_linucb import DRandLinUCB
+from driftbandits.policies.weighted.lb_weight_ucb import LBWeightUCB
+from driftbandits.policies.weighted.restart_ucb import RestartUCB
 
 REFUSED: list[tuple[Any, dict[str, Any]]] = [
     (LBWeightUCB, {"gamma": 1.0}),

@@ -17,7 +17,7 @@ from driftbandits.environments import (
     Rotation,
     Sphere,
 )
-from driftbandits.policies.detect_restart import DetectRestartLinUCB
+from driftbandits.policies.dal.policy import DetectRestartLinUCB
 from driftbandits.simulation import simulate
 from oracles import Floats
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from driftbandits import DLinUCB, SWLinUCB, tuning
+from driftbandits import DLinUCB, SWLinUCB
+from driftbandits.theory import tuning
 
 dims = st.integers(1, 100)
 horizons = st.integers(10, 10**7)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from driftbandits.core.randomness import stream
 from driftbandits.environments import (
     ActionSequence,
     ActionSet,
@@ -19,7 +20,6 @@ from driftbandits.environments import (
     Trajectory,
 )
 from driftbandits.environments.noise import NoiseSequence
-from driftbandits.randomness import stream
 
 from ..measure import Array
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.arrays import float_array
+from driftbandits.core.arrays import float_array
+from driftbandits.core.randomness import stream
 from driftbandits.environments import (
     ActionSet,
     Block,
@@ -20,7 +21,6 @@ from driftbandits.environments import (
 )
 from driftbandits.environments import actions as action_sets
 from driftbandits.environments import noise as noises
-from driftbandits.randomness import stream
 
 from ..measure import Array
 

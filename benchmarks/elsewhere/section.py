@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from driftbandits import AdaptiveLinUCB
+from driftbandits.core.storage import atomic_write
 from driftbandits.experiments.contestants import NO_FORGETTING, fixed_discounts
 from driftbandits.experiments.leaderboard import ratio_of_means
 from driftbandits.experiments.standings import table
 from driftbandits.simulation import simulate
-from driftbandits.storage import atomic_write
 
 from ..kept import drawn
 from ..measure import Array, Row, Say, mean_and_error

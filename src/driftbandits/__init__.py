@@ -1,6 +1,7 @@
 """Linear bandits whose payoffs drift: exact, fast, and the same from simulation to service."""
 
-from .estimator import WeightedLeastSquares
+from .core.storage import StateFileError
+from .least_squares.estimator import WeightedLeastSquares
 from .policies import (
     BOB,
     AdaptiveLinUCB,
@@ -22,7 +23,6 @@ from .policies import (
     register,
     registered,
 )
-from .storage import StateFileError
 
 __all__ = [
     "BOB",

@@ -1,6 +1,6 @@
 """Environments: parameter paths, action sets and noise, to be combined."""
 
-from ..blocks import Block
+from ..core.blocks import Block
 from .actions import (
     ActionSequence,
     ActionSet,

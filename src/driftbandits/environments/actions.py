@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._compile import entry_point
-from ..arrays import Array, float_array, whole
-from ..linalg import column_norms_squared
+from ..core.arrays import Array, float_array, whole
+from ..core.compiling import entry_point
+from ..core.linalg import column_norms_squared
 
 Draw = Callable[[int], Array]
 

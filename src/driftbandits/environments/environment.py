@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._compile import entry_point
-from ..arrays import Array, numbers, whole
-from ..blocks import Block
-from ..linalg import argmax, column_norms_squared, column_products
-from ..randomness import stream
+from ..core.arrays import Array, numbers, whole
+from ..core.blocks import Block
+from ..core.compiling import entry_point
+from ..core.linalg import argmax, column_norms_squared, column_products
+from ..core.randomness import stream
 from .actions import ActionSequence, ActionSet, Catalogue
 from .noise import Gaussian, Noise, NoiseSequence
 from .paths import ParameterPath, Trajectory

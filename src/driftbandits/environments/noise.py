@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import Array, float_array, non_negative
+from ..core.arrays import Array, float_array, non_negative
 
 Draw = Callable[[Array, int], Array]
 

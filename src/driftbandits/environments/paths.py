@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._compile import entry_point
-from ..arrays import Array, float_array, positive, whole
+from ..core.arrays import Array, float_array, positive, whole
+from ..core.compiling import entry_point
 
 Draw = Callable[[int], Array]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, open_unit, positive, whole
+from ..core.arrays import Array, open_unit, positive, whole
 from .paths import Draw, PiecewiseConstant
 
 

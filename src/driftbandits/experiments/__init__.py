@@ -3,9 +3,9 @@
 from .as_published import DLinUCBAsPublished
 from .experiment import Experiment
 from .leaderboard import run_leaderboard, suite
+from .parsing import SettingsError
 from .settings import BUILT_IN, build, built_in, override, read, takes_data
 from .standings import standings
-from .tables import SettingsError
 from .tracing import trace
 
 __all__ = [

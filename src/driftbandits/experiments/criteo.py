@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, open_unit
+from ..core.arrays import Array, open_unit
+from ..core.randomness import stream
 from ..environments import Environment, Gaussian, PiecewiseConstant, Pools
 from ..environments.criteo import CriteoContexts, load_criteo
 from ..environments.criteo_standin import VERSION, write_standin
-from ..randomness import stream
 
 _STANDIN_ROWS = 200_000
 

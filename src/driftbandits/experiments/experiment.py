@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.storage import atomic_write
 from ..environments import Environment
 from ..simulation import Result, even_rounds, simulate
 from ..simulation.engine import Contestant
 from ..simulation.simulate import Progress
-from ..storage import atomic_write
 
 
 @dataclass(frozen=True, kw_only=True)

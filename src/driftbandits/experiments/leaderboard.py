@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..arrays import Array
+from ..core.arrays import Array
+from ..core.storage import atomic_write
 from ..environments import Environment
 from ..policies import Policy, Problem, Random, registered
 from ..simulation import Result, simulate
 from ..simulation.fingerprint import describe, versions
-from ..storage import atomic_write
 from .contestants import Contestant, enter, fixed_discounts, reference
 from .recovery import checkpoints, recovery
 from .settings import BUILT_IN, Settings, built_in, prepare

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Array
+from ..core.arrays import Array
 from ..environments import Environment
 from ..simulation import even_rounds
 

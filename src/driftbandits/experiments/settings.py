@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..arrays import whole
+from ..core.arrays import whole
 from ..environments import (
     Bounded,
     Catalogue,
@@ -30,7 +30,7 @@ from ..policies import Policy, Problem, registered
 from .as_published import DLinUCBAsPublished
 from .criteo import criteo_environment
 from .experiment import Experiment, logarithmic_rounds
-from .tables import SettingsError, check_keys, errors_at, make, table_at
+from .parsing import SettingsError, check_keys, errors_at, make, table_at
 
 Settings = dict[str, Any]
 

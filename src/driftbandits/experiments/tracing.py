@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ..arrays import Array
+from ..core.arrays import Array
 from ..environments import Block, Environment
 from ..policies import Policy
 from ..simulation import even_rounds

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
-from ..bounds import d_linucb_bound, sw_linucb_bound
+from ..core.arrays import Array
 from ..simulation.results import Result
+from ..theory.bounds import d_linucb_bound, sw_linucb_bound
 
 _COMMON = ("dim", "ridge", "noise", "delta", "theta_bound", "action_bound")
 # The theorem of a policy's class, and the setting that is its own.

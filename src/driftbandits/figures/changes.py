@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array
+from ..core.arrays import Array
 from ..simulation.results import Result
 
 # A path that moves in more rounds than this is drawn as a gradual one.

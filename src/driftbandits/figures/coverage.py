@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter, StrMethodFormatter
 
-from ..arrays import Array
+from ..core.arrays import Array
 from ..simulation.results import Result
 from .style import COLUMN, INK, heading, plain, styled, styles
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from ..arrays import Array
+from ..core.arrays import Array
 from ..simulation.results import Result
 from .changes import change_points
 from .style import COLUMN, INK, MARKERS, heading, plain, styled, styles

@@ -10,8 +10,8 @@ from string import Template
 
 from plotly.offline import get_plotlyjs
 
+from ..core.storage import atomic_write
 from ..simulation.results import Result
-from ..storage import atomic_write
 from .report_data import embed, experiment_data
 from .report_sections import entry, section
 

@@ -17,8 +17,8 @@ from typing import Any, ParamSpec
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from ..core.storage import atomic_write
 from ..simulation.results import Result
-from ..storage import atomic_write
 
 Drawing = ParamSpec("Drawing")
 

@@ -1,23 +1,23 @@
 """Policies, one file each; `registered` finds them all."""
 
-from .adaptive_linucb import AdaptiveLinUCB
+from .adaptive.policy import AdaptiveLinUCB
 from .base import Policy
-from .bob import BOB
-from .d_lints import DLinTS
-from .d_linucb import DLinUCB
-from .d_rand_linucb import DRandLinUCB
-from .detect_restart import DetectRestartLinUCB
+from .bob.policy import BOB
+from .dal.policy import DetectRestartLinUCB
 from .dynamic_linucb import DynamicLinUCB
 from .fixed_catalogue import FixedCatalogue
-from .lb_weight_ucb import LBWeightUCB
 from .linear import LinearPolicy
-from .linucb import LinUCB
-from .oracle_restart_linucb import OracleRestartLinUCB
 from .problem import Problem
 from .random import Random
 from .registry import load, register, registered
-from .restart_ucb import RestartUCB
-from .sw_linucb import SWLinUCB
+from .weighted.d_lints import DLinTS
+from .weighted.d_linucb import DLinUCB
+from .weighted.d_rand_linucb import DRandLinUCB
+from .weighted.lb_weight_ucb import LBWeightUCB
+from .weighted.linucb import LinUCB
+from .weighted.oracle_restart_linucb import OracleRestartLinUCB
+from .weighted.restart_ucb import RestartUCB
+from .weighted.sw_linucb import SWLinUCB
 
 __all__ = [
     "BOB",

@@ -14,11 +14,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Array, float_array, numbers, positive, whole
-from ..blocks import Block
-from ..memory import CLOCK
-from ..storage import StateFileError, write_state
-from .kernels import (
+from ..core.arrays import Array, float_array, numbers, positive, whole
+from ..core.blocks import Block
+from ..core.entry_points import (
     LARGEST_REWARD,
     NORM_SLACK,
     EntryPoints,
@@ -26,7 +24,9 @@ from .kernels import (
     entry_points,
     never_misses,
 )
-from .packing import STALE, fields_of, pack
+from ..core.packing import STALE, fields_of, pack
+from ..core.storage import StateFileError, write_state
+from ..least_squares.forgetting import CLOCK
 from .problem import Problem
 
 _FLOAT = np.dtype(np.float64)

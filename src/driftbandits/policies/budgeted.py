@@ -6,14 +6,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
-from .. import tuning as rules
+from ..theory import tuning as rules
 from .base import Policy
 from .problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Budgeted(Policy):
-    """A policy whose memory a rule of `driftbandits.tuning` chooses."""
+    """A policy whose memory a rule of `driftbandits.theory.tuning` chooses."""
 
     @classmethod
     @abstractmethod

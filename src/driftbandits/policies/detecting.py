@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import Array
+from ..core.arrays import Array
 from .base import Policy
 
 

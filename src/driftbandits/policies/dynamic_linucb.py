@@ -8,18 +8,18 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .._compile import inline_kernel, large_kernel
-from ..arrays import Array, open_unit, whole
-from ..confidence import per_round_radius
-from ..linalg import argmax, cholesky, clear, clear_matrix, copy, copy_matrix, solve, whiten
-from ..memory import CLOCK
-from ..sums import accumulate
+from ..core.arrays import Array, open_unit, whole
+from ..core.compiling import inline_kernel, large_kernel
+from ..core.entry_points import Kernels
+from ..core.linalg import argmax, cholesky, clear, clear_matrix, copy, copy_matrix, solve, whiten
+from ..least_squares.forgetting import CLOCK
+from ..least_squares.radii import per_round_radius
+from ..least_squares.sums import accumulate
 from .detecting import Detecting
-from .kernels import Kernels
 from .linear import Fit, LinearPolicy
 from .problem import Problem
 from .registry import register
-from .weighted import optimistic
+from .weighted.family import optimistic
 
 # Positions in ``counters``, after CLOCK.
 MODELS = 1  # models in the pool

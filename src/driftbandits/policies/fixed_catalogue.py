@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import entry_point, lean_kernel
-from ..arrays import Array, float_array
-from ..linalg import clear, inner, subtract
+from ..core.arrays import Array, float_array
+from ..core.compiling import entry_point, lean_kernel
+from ..core.linalg import clear, inner, subtract
 from .linear import LinearPolicy
 
 # Decisions that items can refer to. After so many an item is looked at in any case.

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, non_negative, open_unit, positive
-from ..sums import widths_entry
+from ..core.arrays import Array, non_negative, open_unit, positive
+from ..least_squares.sums import widths_entry
 from .base import Policy
 
 

@@ -8,13 +8,13 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._compile import kernel
-from ..arrays import Array, whole
-from ..linalg import clear
-from ..memory import CLOCK
-from ..randomness import stream_state, uniform
+from ..core.arrays import Array, whole
+from ..core.compiling import kernel
+from ..core.entry_points import Kernels
+from ..core.linalg import clear
+from ..core.randomness import stream_state, uniform
+from ..least_squares.forgetting import CLOCK
 from .base import Policy
-from .kernels import Kernels
 from .problem import Problem
 from .registry import register
 

@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..storage import StateFileError, read_state
+from ..core.storage import StateFileError, read_state
 from .base import Policy
 
 PolicyClass = TypeVar("PolicyClass", bound=type[Policy])

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..arrays import Array, whole
-from ..blocks import Block
+from ..core.arrays import Array, whole
+from ..core.blocks import Block
 from ..environments import Environment
 from ..policies import Policy
 

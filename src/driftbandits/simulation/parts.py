@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..storage import StateFileError, read_state, write_state
+from ..core.storage import StateFileError, read_state, write_state
 from .engine import Record
 
 

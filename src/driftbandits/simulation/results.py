@@ -17,8 +17,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..arrays import Array
-from ..storage import atomic_write
+from ..core.arrays import Array
+from ..core.storage import atomic_write
 
 _METADATA = b"driftbandits"
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, whole
+from ..core.arrays import Array, whole
+from ..core.randomness import stream
 from ..environments import Environment
 from ..policies import Policy
-from ..randomness import stream
 from .engine import Contestant, Plan, Record, even_rounds, play_replication, run
 from .fingerprint import describe, fingerprint, versions
 from .parts import Parts

@@ -1,0 +1,124 @@
+"""Loops along rows, which are contiguous: what the rest is made of."""
+
+from __future__ import annotations
+
+from ..arrays import Array
+from ..compiling import large_kernel, lean_kernel, row_kernel
+
+# Assignments to whole slices compile to general broadcasting code, many times larger than a loop.
+
+
+@lean_kernel
+def clear(vector: Array) -> None:
+    """vector ← 0."""
+    for i in range(vector.size):
+        vector[i] = 0.0
+
+
+@large_kernel
+def clear_matrix(matrix: Array) -> None:
+    """matrix ← 0."""
+    for i in range(matrix.shape[0]):
+        clear(matrix[i])
+
+
+@lean_kernel
+def copy(source: Array, target: Array) -> None:
+    """target ← source, both vectors."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@large_kernel
+def copy_matrix(source: Array, target: Array) -> None:
+    """target ← source, both matrices."""
+    for i in range(source.shape[0]):
+        copy(source[i], target[i])
+
+
+@lean_kernel
+def scale(vector: Array, weight: float) -> None:
+    """vector ← weight·vector."""
+    for i in range(vector.size):
+        vector[i] *= weight
+
+
+@row_kernel
+def subtract(vector: Array, weight: float, other: Array) -> None:
+    """vector ← vector − weight·other, which must not overlap."""
+    for i in range(vector.size):
+        vector[i] -= weight * other[i]
+
+
+@lean_kernel
+def inner(vector: Array, other: Array) -> float:
+    """⟨vector, other⟩."""
+    total = 0.0
+    for i in range(vector.size):
+        total += vector[i] * other[i]
+    return total
+
+
+# Most of the work is to subtract multiples of some rows from others. Taking four rows from two at a
+# time, each number is loaded and stored once for eight products, and the processor computes instead
+# of waiting for memory. Sums stay in the order in which they are written, a chain of fused products
+# and additions; reassociated, they take a fourth more instructions. What remains where d is no
+# multiple of four goes row by row.
+
+
+@row_kernel
+def subtract_four(
+    rows: tuple[Array, Array, Array, Array],
+    target: Array,
+    weights: tuple[float, float, float, float],
+    target_below: Array,
+    weights_below: tuple[float, float, float, float],
+) -> None:
+    """Both targets −= Σ weights_r · rows_r, each with its own weights."""
+    row0, row1, row2, row3 = rows
+    a0, a1, a2, a3 = weights
+    b0, b1, b2, b3 = weights_below
+    for k in range(target.size):
+        x0, x1, x2, x3 = row0[k], row1[k], row2[k], row3[k]
+        target[k] = target[k] - a0 * x0 - a1 * x1 - a2 * x2 - a3 * x3
+        target_below[k] = target_below[k] - b0 * x0 - b1 * x1 - b2 * x2 - b3 * x3
+
+
+@lean_kernel
+def four_entries(matrix: Array, i: int, j: int) -> tuple[float, float, float, float]:
+    """Rows i to i + 3 of column j."""
+    return matrix[i, j], matrix[i + 1, j], matrix[i + 2, j], matrix[i + 3, j]
+
+
+@lean_kernel
+def four_rows(matrix: Array, i: int, j: int) -> tuple[Array, Array, Array, Array]:
+    """Rows i to i + 3, from column j on."""
+    return matrix[i, j:], matrix[i + 1, j:], matrix[i + 2, j:], matrix[i + 3, j:]
+
+
+@lean_kernel
+def argmax(values: Array) -> int:
+    """Index of the largest value, the first of equals."""
+    # Four searches side by side, since each comparison of one waits for the last.
+    best0 = best1 = best2 = best3 = 0
+    top0 = top1 = top2 = top3 = values[0]
+    fours = values.size // 4 * 4
+    for k in range(0, fours, 4):
+        if values[k] > top0:
+            best0, top0 = k, values[k]
+        if values[k + 1] > top1:
+            best1, top1 = k + 1, values[k + 1]
+        if values[k + 2] > top2:
+            best2, top2 = k + 2, values[k + 2]
+        if values[k + 3] > top3:
+            best3, top3 = k + 3, values[k + 3]
+    for k in range(fours, values.size):
+        if values[k] > top0:
+            best0, top0 = k, values[k]
+    if top1 > top0 or (top1 == top0 and best1 < best0):
+        best0, top0 = best1, top1
+    if top2 > top0 or (top2 == top0 and best2 < best0):
+        best0, top0 = best2, top2
+    if top3 > top0 or (top3 == top0 and best3 < best0):
+        best0 = best3
+    return best0

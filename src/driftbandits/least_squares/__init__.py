@@ -1,0 +1,1 @@
+"""Weighted least squares: sums, ways to forget, confidence radii, the estimator alone."""

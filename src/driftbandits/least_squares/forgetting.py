@@ -1,0 +1,242 @@
+"""What a policy remembers: the sums of the estimator, and three ways to forget.
+
+One mechanism with three settings. Discounting multiplies every weight by γ a round; a window
+keeps the last l rounds; a restart drops all that came before it. Without any of them nothing is
+forgotten.
+
+Time is a clock of rounds. ``counters[CLOCK]`` is n, the rounds closed so far; an observation of
+round s has age n − s and weight γ^age. A late observation enters at the weight that it would have
+by now, so the order of arrival does not matter.
+
+Weights are stored in a unit: w = γ^age as γ^age · unit, and a round that passes divides the unit
+by γ instead of multiplying all sums by γ. The estimator does not depend on the unit (scale
+invariance, Section 2 of the paper), nothing is rounded for it, and a passing round costs nothing.
+
+The Cholesky factor of V follows the sums by rank-one changes where that pays. λI is of full rank,
+so under discounting the factor can follow only while λ fades with the rest: in the stored unit,
+while it stays as it is. It is restored every ``restore`` rounds; 1 keeps it in place, as
+Algorithm 1 does.
+
+The functions take the parameters ``p`` and the state ``s`` of
+`driftbandits.policies.weighted.family`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.compiling import inline_kernel, large_kernel, lean_kernel
+from ..core.linalg import clear_matrix, copy, update_factor
+from .sums import accumulate, shrink
+
+# Positions in ``counters``. CLOCK comes first in the state of every policy.
+CLOCK = 0  # n, rounds closed
+STEPS = 1  # changes of the state so far, what an anytime bound has to cover
+UNIT = 2  # what a weight of one is stored as
+WEIGHT_SQUARES = 3  # Σ w² over what is remembered, in units squared
+RADIUS = 4  # β when the estimate was last made
+FIRST = 5  # row of ``history`` with the oldest observation
+STORED = 6  # observations in ``history``
+WITHDRAWN = 7  # observations taken out since the sums were last made afresh
+RESTARTS_DONE = 8
+LAST_RESTART = 9  # rounds before this one are forgotten
+RIDGE = 10  # λ in force, in units
+MU = 11  # μ in force, in units squared
+RESTORED = 12  # the clock when λ was last put in place
+FACTOR_AGE = 13  # rank-one changes of the factor since it was made; −1 where it has to be made
+COUNTERS = 14
+
+# Share of λ below which it is restored before its time.
+FADED = 1e-2
+
+# The squares of what is stored stay far from overflow.
+LARGEST_UNIT = 2.0**256
+
+
+@inline_kernel
+def pass_time(p: Any, s: Any, rounds: float) -> None:
+    """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
+    s.counters[CLOCK] += rounds
+    s.counters[STEPS] += 1.0
+    if p.gamma < 1.0:
+        _discount(p, s, rounds)
+    if p.window > 0.0:
+        _leave_window(p, s)
+    if p.period > 0.0 or s.restarts.size > 0:
+        _restart_if_due(p.period, s.restarts, s.gram, s.gram_squared, s.moment, s.counters)
+
+
+@inline_kernel
+def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
+    """Add an observation made ``age`` rounds ago, as if it had come on time.
+
+    One whose round has left the window, or lies before the last restart, changes nothing.
+    """
+    # Ages are compared, not rounds: the same subtraction on both sides leaves no rounding.
+    if (p.window > 0.0 and age >= p.window) or age > s.counters[CLOCK] - s.counters[LAST_RESTART]:
+        return
+    weight = s.counters[UNIT]
+    if age != 0.0:
+        weight *= p.gamma**age
+    _add(p, s, action, reward, weight)
+    if p.window > 0.0:
+        _store(s.counters, s.history, action, reward, s.counters[CLOCK] - age)
+
+
+@inline_kernel
+def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
+    """Add to the sums, or for a negative weight take out; the factor follows if it can."""
+    squared = weight * abs(weight)
+    # Where nothing is discounted, LinUCB and a window that holds all rounds agree to the last bit.
+    for_good = p.gamma < 1.0
+    accumulate(s.gram, s.gram_squared, s.moment, action, reward, weight, squared, for_good)
+    s.counters[WEIGHT_SQUARES] += squared
+    if p.follow == 0.0:
+        s.counters[FACTOR_AGE] = -1.0
+    elif s.counters[FACTOR_AGE] >= 0.0:
+        _follow(s.counters, s.factor, s.theta, action, weight)
+
+
+@large_kernel
+def _follow(counters: Array, factor: Array, theta: Array, action: Array, weight: float) -> None:
+    """Change the factor as the sums have changed."""
+    # θ̂ is out of date from here on, so that its place can hold the vector of the change.
+    for i in range(theta.size):
+        theta[i] = action[i]
+    kept = update_factor(factor, theta, weight, 0.5 * counters[RIDGE])
+    counters[FACTOR_AGE] = counters[FACTOR_AGE] + 1.0 if kept else -1.0
+
+
+@inline_kernel
+def _discount(p: Any, s: Any, rounds: float) -> None:
+    """Let the unit grow, bring it back where it is too large, and restore λ when that is due."""
+    # One round at a time is what nearly every call asks for; a power costs as much as all the rest.
+    unit = s.counters[UNIT] / (p.gamma if rounds == 1.0 else p.gamma**rounds)
+    if not unit < LARGEST_UNIT:
+        factor = p.gamma**rounds / s.counters[UNIT]
+        shrink(s.gram, s.gram_squared, s.moment, factor)
+        s.counters[WEIGHT_SQUARES] *= factor * factor
+        s.counters[RIDGE] *= factor
+        s.counters[MU] *= factor * factor
+        s.counters[FACTOR_AGE] = -1.0
+        unit = 1.0
+    s.counters[UNIT] = unit
+    due = p.restore <= 1.0 or s.counters[CLOCK] - s.counters[RESTORED] >= p.restore
+    # λ that has faded too far could not be told from rounding.
+    if due or s.counters[RIDGE] < FADED * p.ridge * unit:
+        s.counters[RIDGE] = p.ridge * unit
+        s.counters[MU] = p.mu * unit * unit
+        s.counters[RESTORED] = s.counters[CLOCK]
+        s.counters[FACTOR_AGE] = -1.0
+
+
+@lean_kernel
+def _store(counters: Array, history: Array, action: Array, reward: float, observed: float) -> None:
+    """Insert a row [action, reward, round] into the ring ``history``, which is kept by round."""
+    capacity, dim = history.shape[0], action.size
+    first = int(counters[FIRST])
+    place = int(counters[STORED])
+    while place > 0 and history[(first + place - 1) % capacity, dim + 1] > observed:
+        copy(history[(first + place - 1) % capacity], history[(first + place) % capacity])
+        place -= 1
+    row = history[(first + place) % capacity]
+    copy(action, row)
+    row[dim] = reward
+    row[dim + 1] = observed
+    counters[STORED] += 1.0
+
+
+@inline_kernel
+def _leave_window(p: Any, s: Any) -> None:
+    """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
+
+    A large value that comes and goes leaves rounding behind, which never decays. A fresh sum after
+    four times as many withdrawals as the window holds costs O(d²) a round and bounds it.
+    """
+    dim = s.moment.shape[1]
+    capacity = s.history.shape[0]
+    while s.counters[STORED] > 0.0:
+        row = s.history[int(s.counters[FIRST])]
+        if row[dim + 1] > s.counters[CLOCK] - p.window:
+            break
+        _add(p, s, row, row[dim], -1.0)
+        s.counters[FIRST] = (s.counters[FIRST] + 1.0) % capacity
+        s.counters[STORED] -= 1.0
+        s.counters[WITHDRAWN] += 1.0
+    if s.counters[WITHDRAWN] > 4.0 * s.counters[STORED]:
+        _sum_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.history)
+
+
+@large_kernel
+def _sum_afresh(
+    gram: Array, gram_squared: Array, moment: Array, counters: Array, history: Array
+) -> None:
+    _clear(gram, gram_squared, moment)
+    dim = moment.shape[1]
+    capacity = history.shape[0]
+    first = int(counters[FIRST])
+    for place in range(int(counters[STORED])):
+        row = history[(first + place) % capacity]
+        accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0, False)
+    counters[WITHDRAWN] = 0.0
+
+
+@large_kernel
+def _restart_if_due(
+    period: float,
+    restarts: Array,
+    gram: Array,
+    gram_squared: Array,
+    moment: Array,
+    counters: Array,
+) -> None:
+    """Forget all at the rounds of ``restarts``, in order, and after each ``period``, if any."""
+    opening = counters[CLOCK] + 1.0
+    due = int(counters[RESTARTS_DONE])
+    while due < restarts.size and restarts[due] <= opening:
+        due += 1
+    if due > counters[RESTARTS_DONE]:
+        start_afresh(gram, gram_squared, moment, counters, restarts[due - 1])
+        counters[RESTARTS_DONE] = due
+    if period > 0.0:
+        first = 1.0 + period * np.floor(counters[CLOCK] / period)
+        # Before round 1 there is nothing to forget.
+        if first > max(counters[LAST_RESTART], 1.0):
+            start_afresh(gram, gram_squared, moment, counters, first)
+
+
+@lean_kernel
+def start_afresh(
+    gram: Array, gram_squared: Array, moment: Array, counters: Array, first: float
+) -> None:
+    """Forget all, and from now on every observation of a round before ``first``."""
+    _clear(gram, gram_squared, moment)
+    counters[WEIGHT_SQUARES] = 0.0
+    counters[STORED] = 0.0
+    counters[WITHDRAWN] = 0.0
+    counters[LAST_RESTART] = first
+    counters[FACTOR_AGE] = -1.0
+
+
+@large_kernel
+def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
+    for part in range(2):
+        clear_matrix(gram[part])
+        clear_matrix(gram_squared[part])
+    clear_matrix(moment)
+
+
+def make_room(counters: Array, history: Array, *, more: int) -> tuple[Array, Array]:
+    """``counters`` and ``history`` with room for ``more`` rows, as new arrays if it grew."""
+    stored = int(counters[STORED])
+    if stored + more <= len(history):
+        return counters, history
+    grown = np.zeros((max(2 * len(history), stored + more), history.shape[1]))
+    order = (int(counters[FIRST]) + np.arange(stored)) % max(len(history), 1)
+    grown[:stored] = history[order]
+    moved = counters.copy()
+    moved[FIRST] = 0.0
+    return moved, grown

@@ -1,0 +1,75 @@
+"""Radii of confidence ellipsoids for weighted least squares, one function a radius.
+
+The ellipsoid is {θ : ‖θ − θ̂‖_{V Ṽ⁻¹ V} ≤ radius}, in the notation of
+`driftbandits.least_squares.estimator`.
+Each function says what its radius promises. Wherever ``weight_square_sum`` stands for Σ w²,
+heteroscedastic noise puts Σ w²σ² there, and ``noise`` is then 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.compiling import lean_kernel
+
+
+@lean_kernel
+def per_round_radius(
+    dim: int,
+    ridge: float,
+    mu: float,
+    noise: float,
+    delta: float,
+    theta_bound: float,
+    action_bound: float,
+    weight_square_sum: float,
+) -> float:
+    """(λ/√μ) S + σ √(2 log(1/δ) + d log(1 + L² Σw² / (dμ))): Theorem 1 of Russac et al. (2019).
+
+    Promises coverage 1 − δ at each fixed round, not at all rounds together: with forgetting, the
+    theorem's "for all t" does not hold (docs/mathematics.md, erratum 1).
+    """
+    volume = dim * np.log(1.0 + action_bound**2 * weight_square_sum / (dim * mu))
+    return mixture_radius(ridge, mu, noise, delta, theta_bound, volume)
+
+
+@lean_kernel
+def mixture_radius(
+    ridge: float, mu: float, noise: float, delta: float, theta_bound: float, log_volume: float
+) -> float:
+    """(λ/√μ) S + σ √(2 log(1/δ) + log_volume), with log_volume = log(det Ṽ / μ^d) or a bound on it.
+
+    With the determinant itself this is the Proposition on S_t in the appendix of Russac et al.
+    (2019): never wider than `per_round_radius`, for the same promise.
+    """
+    bias = ridge / np.sqrt(mu) * theta_bound
+    return float(bias + noise * np.sqrt(2.0 * np.log(1.0 / delta) + log_volume))
+
+
+@lean_kernel
+def anytime_delta(delta: float, step: float) -> float:
+    """δ_t = δ / (2 t (1 + log t)²), whose sum over t = 1, 2, … is below δ.
+
+    A per-round radius at δ_t therefore holds at all rounds together with probability 1 − δ.
+    """
+    t = max(step, 1.0)
+    return float(delta / (2.0 * t * (1.0 + np.log(t)) ** 2))
+
+
+@lean_kernel
+def published_window_radius(
+    dim: int,
+    ridge: float,
+    noise: float,
+    delta: float,
+    theta_bound: float,
+    action_bound: float,
+    window: float,
+) -> float:
+    """√λ S + σ √(d log((1 + l L²/λ)/δ)): SW-LinUCB as published (Cheung et al., 2019).
+
+    Constant in time. Its proof treats a sliding window as a growing one; what remains is that for
+    d ≥ 2 it is never below `per_round_radius`, and so keeps that promise.
+    """
+    spread = dim * np.log((1.0 + window * action_bound**2 / ridge) / delta)
+    return float(np.sqrt(ridge) * theta_bound + noise * np.sqrt(spread))

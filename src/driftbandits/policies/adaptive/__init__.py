@@ -1,0 +1,1 @@
+"""AdaptiveLinUCB: a bank of experts, one per memory, and what weighs them."""

@@ -1,0 +1,1 @@
+"""BOB, bandit over bandit: EXP3 over windows or discounts."""

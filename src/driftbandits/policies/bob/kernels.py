@@ -1,0 +1,169 @@
+"""EXP3 over blocks of rounds: the kernels of BOB.
+
+In each block one member of a grid of windows or discounts plays, as a policy of the weighted family
+that starts afresh. EXP3 draws the member, and is fed what it earned.
+
+The reward of a block's last round comes in after the clock has moved on to the next block. So the
+member of a new block stays open, a function of the account so far and of the next random number,
+until the block's first round closes or brings its reward; asking in between changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.arrays import Array
+from ...core.compiling import kernel, lean_kernel
+from ...core.linalg import argmax, copy
+from ...core.randomness import uniform
+from ...least_squares.forgetting import CLOCK, COUNTERS, LAST_RESTART, start_afresh
+from ..weighted import family as family
+
+# Positions in ``counters``, after those of the weighted family.
+PENDING = COUNTERS  # 1 from the start of a block until its first round closes: no member is fixed
+FIRST_ROUND = COUNTERS + 1  # of the block that MEMBER, PROBABILITY and TOTAL belong to
+MEMBER = COUNTERS + 2  # the member of the grid that plays the block
+PROBABILITY = COUNTERS + 3  # with which it was drawn
+TOTAL = COUNTERS + 4  # Σ rewards of the block
+SEEN = COUNTERS + 5  # how many they are
+
+
+class Parameters(NamedTuple):
+    """What the kernels need to know of a configuration; all of them floats."""
+
+    ridge: float
+    noise: float
+    delta: float
+    theta_bound: float
+    action_bound: float
+    block: float  # H
+    explore: float  # EXP3's share of uniform draws
+    spread: float  # what a block's rewards are divided by
+    discounts: float  # 1 where the grid is one of discounts
+
+
+class State(NamedTuple):
+    """The state of the weighted family for the block, and EXP3's."""
+
+    gram: Array
+    gram_squared: Array
+    moment: Array
+    counters: Array
+    history: Array
+    restarts: Array
+    factor: Array
+    theta: Array
+    work: Array
+    grid: Array  # (Δ + 1,), windows in rounds
+    log_weights: Array  # (Δ + 1,)
+    weights: Array  # (Δ + 1,), room
+    random: npt.NDArray[np.uint64]
+    peek: npt.NDArray[np.uint64]  # room for a copy of it
+
+
+@lean_kernel
+def gain(p: Parameters, s: State) -> float:
+    """What EXP3 adds to the log-weight of the member that played the block."""
+    if s.counters[SEEN] == 0.0:
+        return 0.0  # a block without a reward says nothing
+    share = s.counters[TOTAL] / p.spread if p.spread > 0.0 else 0.0
+    reward = min(max(0.5 + share, 0.0), 1.0)
+    return float(p.explore * reward / (s.grid.size * s.counters[PROBABILITY]))
+
+
+@kernel
+def draw(p: Parameters, s: State, random: npt.NDArray[np.uint64]) -> tuple[int, float]:
+    """A member by EXP3, with its probability (1 − e) w_j / Σw + e/(Δ + 1); moves ``random`` on."""
+    count, weights = s.grid.size, s.weights
+    copy(s.log_weights, weights)
+    weights[int(s.counters[MEMBER])] += gain(p, s)
+    largest, total = weights[argmax(weights)], 0.0
+    for j in range(count):
+        weights[j] = np.exp(weights[j] - largest)
+        total += weights[j]
+    left = uniform(random)
+    probability = 0.0
+    for j in range(count):
+        probability = (1.0 - p.explore) * weights[j] / total + p.explore / count
+        left -= probability
+        if left < 0.0:
+            return j, probability
+    return count - 1, probability
+
+
+@kernel
+def settle(p: Parameters, s: State) -> None:
+    """Close EXP3's account of the last block, and fix the member that plays the open one."""
+    if s.counters[PENDING] == 0.0:
+        return
+    member, probability = draw(p, s, s.random)
+    s.log_weights[int(s.counters[MEMBER])] += gain(p, s)
+    s.counters[PENDING] = 0.0
+    s.counters[FIRST_ROUND] = max(s.counters[LAST_RESTART], 1.0)
+    s.counters[MEMBER] = member
+    s.counters[PROBABILITY] = probability
+    s.counters[TOTAL] = s.counters[SEEN] = 0.0
+
+
+@kernel
+def inner(p: Parameters, s: State) -> family.Parameters:
+    """The policy that plays the block, as parameters of the weighted family."""
+    member = int(s.counters[MEMBER])
+    if s.counters[PENDING] != 0.0:
+        s.peek[0] = s.random[0]
+        member = draw(p, s, s.peek)[0]  # the draw that `settle` will make
+    window = s.grid[member]
+    discounts = p.discounts != 0.0
+    return family.Parameters(
+        gamma=1.0 - 1.0 / max(window, 2.0) if discounts else 1.0,
+        window=0.0 if discounts else window,
+        ridge=p.ridge,
+        mu=p.ridge,
+        noise=p.noise,
+        delta=p.delta,
+        theta_bound=p.theta_bound,
+        action_bound=p.action_bound,
+        radius=float(family.PER_ROUND if discounts else family.PUBLISHED_WINDOW),
+        horizon=1.0,
+        restore=1.0,
+        follow=0.0,
+        period=0.0,
+        released=0.0,
+    )
+
+
+@kernel
+def prepare(p: Any, s: Any) -> None:
+    """Bring the estimate of the policy that plays the block up to date."""
+    family.prepare(inner(p, s), s)
+
+
+@kernel
+def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
+    """Add to the block's policy and to EXP3's account of the block that the round belongs to."""
+    observed = s.counters[CLOCK] - age
+    if observed >= max(s.counters[LAST_RESTART], 1.0):
+        settle(p, s)
+    if s.counters[FIRST_ROUND] <= observed < s.counters[FIRST_ROUND] + p.block:
+        s.counters[TOTAL] += reward
+        s.counters[SEEN] += 1.0
+    family.learn(inner(p, s), s, action, reward, age)
+
+
+@kernel
+def advance(p: Any, s: Any, rounds: float) -> None:
+    """Close rounds, and start afresh where a block ends."""
+    settle(p, s)
+    family.advance(inner(p, s), s, rounds)
+    first = 1.0 + p.block * np.floor(s.counters[CLOCK] / p.block)
+    if first > s.counters[FIRST_ROUND]:
+        start_afresh(s.gram, s.gram_squared, s.moment, s.counters, first)
+        s.counters[PENDING] = 1.0
+
+
+BOB_KERNELS = family.WEIGHTED._replace(
+    name="bob", Parameters=Parameters, State=State, prepare=prepare, learn=learn, advance=advance
+)

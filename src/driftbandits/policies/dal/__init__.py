@@ -1,0 +1,1 @@
+"""Detect and restart: LinUCB with a change detector."""

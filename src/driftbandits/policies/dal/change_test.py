@@ -1,0 +1,213 @@
+"""LinUCB that tests whether its data come from one parameter: the kernels of detect-and-restart.
+
+For a split of the observations since the last restart into the first k and the rest, with Gram
+matrices G₁, G₂ and moments b₁, b₂, let V_i = G_i + λI, V = G₁ + G₂ + λI, b = b₁ + b₂ and
+
+    log E_k = (b₁ᵀV₁⁻¹b₁ + b₂ᵀV₂⁻¹b₂ − bᵀV⁻¹b − λS²) / (2σ²) − ½ log(det V₁ det V₂ / λ^{2d})
+
+It says how much better two parameters, each N(0, σ²/λ I) beforehand, explain the rewards than any
+single one of norm S does. Should one parameter have made them all, E_k is at most a non-negative
+supermartingale that starts at one, whatever the actions (docs/successors.md), and exceeds 1/ε at
+any time with probability at most ε.
+
+Splits are considered after every STRIDE-th observation, the k-th with ε = δ/(k(k + 1)). To bound
+the memory, of the splits at odd multiples of 2^l strides the last KEPT are remembered, for each
+level l: dense in the recent past, sparse in the far one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.arrays import Array
+from ...core.compiling import kernel, lean_kernel
+from ...core.entry_points import Kernels
+from ...core.linalg import (
+    argmax,
+    cholesky,
+    clear,
+    clear_matrix,
+    copy,
+    copy_matrix,
+    log_determinant,
+    solve,
+    whiten,
+)
+from ...core.randomness import uniform
+from ...least_squares.forgetting import CLOCK
+from ...least_squares.radii import per_round_radius
+from ...least_squares.sums import accumulate
+from ..weighted.family import optimistic
+
+STRIDE = 4
+LEVELS = 14
+KEPT = 2
+SPLITS = LEVELS * KEPT
+
+# Positions in ``counters``, after CLOCK.
+OBSERVED = 1  # observations since the last restart
+RESTART = 2  # the round of the last restart; rewards of earlier ones are forgotten
+DETECTIONS = 3
+OUTDATED = 4  # 1 where the estimate is older than the sums
+RADIUS = 5
+COUNTERS = 6
+
+# Columns of ``facts``, a row a split.
+INDEX = 0  # k, in strides; 0 where there is no split yet
+LOG_VOLUME = 1  # log(det V₁ / λ^d)
+EXPLAINED = 2  # b₁ᵀ V₁⁻¹ b₁
+FACTS = 3
+
+
+class Parameters(NamedTuple):
+    """What the kernels need to know of a configuration; all of them floats."""
+
+    ridge: float
+    noise: float
+    delta: float
+    theta_bound: float
+    action_bound: float
+    explore: float  # probability of a forced round before the first detection
+    alarm: float  # log(1/δ) of the test
+    every: float  # observations between two tests
+
+
+class State(NamedTuple):
+    """The sums since the last restart, their values at the splits, and what was detected."""
+
+    counters: Array
+    gram: Array  # (2, d, d), with what rounding owes
+    moment: Array  # (2, d)
+    unweighted: Array  # (2, 0, 0): all weights are one
+    factor: Array  # (d, d)
+    theta: Array  # (d,)
+    facts: Array  # (SPLITS, FACTS)
+    grams: Array  # (SPLITS, d, d), G₁
+    moments: Array  # (SPLITS, d), b₁
+    rest: Array  # (d, d), room for G₂ and the factor of V₂
+    rest_moment: Array  # (d,), room for b₂
+    random: npt.NDArray[np.uint64]
+    detections: Array  # rounds
+
+
+@lean_kernel
+def prepare(p: Parameters, s: State) -> None:
+    """Bring the factor of V, θ̂ and β up to date."""
+    if s.counters[OUTDATED] == 0.0:
+        return
+    cholesky(s.gram[0], p.ridge, s.factor)
+    solve(s.factor, s.moment[0], s.theta)
+    s.counters[RADIUS] = per_round_radius(
+        s.theta.size,
+        p.ridge,
+        p.ridge,
+        p.noise,
+        p.delta,
+        p.theta_bound,
+        p.action_bound,
+        s.counters[OBSERVED],
+    )
+    s.counters[OUTDATED] = 0.0
+
+
+@lean_kernel
+def explained(s: State) -> float:
+    """bᵀV⁻¹b of all observations since the restart; ``s`` must be prepared."""
+    total = 0.0
+    for i in range(s.theta.size):
+        total += s.theta[i] * s.moment[0, i]
+    return total
+
+
+@lean_kernel
+def evidence(p: Parameters, s: State, m: int, pooled: float) -> float:
+    """log E of split ``m``, where ``pooled`` is bᵀV⁻¹b."""
+    dim = s.theta.size
+    for i in range(dim):
+        s.rest_moment[i] = s.moment[0, i] - s.moments[m, i]
+        for j in range(i, dim):
+            s.rest[i, j] = s.gram[0, i, j] - s.grams[m, i, j]
+    cholesky(s.rest, p.ridge, s.rest)
+    gained = s.facts[m, EXPLAINED] - pooled - p.ridge * p.theta_bound * p.theta_bound
+    gained += whiten(s.rest, s.rest_moment)  # b₂ᵀ V₂⁻¹ b₂
+    volume = s.facts[m, LOG_VOLUME] + log_determinant(s.rest) - dim * np.log(p.ridge)
+    return float(gained / (2.0 * p.noise * p.noise) - 0.5 * volume)
+
+
+@lean_kernel
+def changed(p: Parameters, s: State) -> bool:
+    """Whether some split shows a change."""
+    prepare(p, s)
+    pooled = explained(s)
+    for m in range(SPLITS):
+        k = s.facts[m, INDEX]
+        if k > 0.0 and evidence(p, s, m, pooled) >= p.alarm + np.log(k * (k + 1.0)):
+            return True
+    return False
+
+
+@lean_kernel
+def add_split(p: Parameters, s: State) -> None:
+    """Remember the sums as they are, in the place of the oldest split of the same level."""
+    prepare(p, s)
+    k = int(s.counters[OBSERVED]) // STRIDE
+    odd, level = k, 0
+    while odd % 2 == 0 and level < LEVELS - 1:
+        odd //= 2
+        level += 1
+    m = level * KEPT + (odd // 2) % KEPT
+    s.facts[m, INDEX] = k
+    s.facts[m, LOG_VOLUME] = log_determinant(s.factor) - s.theta.size * np.log(p.ridge)
+    s.facts[m, EXPLAINED] = explained(s)
+    copy_matrix(s.gram[0], s.grams[m])
+    copy(s.moment[0], s.moments[m])
+
+
+@lean_kernel
+def restart(s: State) -> None:
+    """Forget all, and write the detection down."""
+    for part in range(2):
+        clear_matrix(s.gram[part])
+        clear(s.moment[part])
+    clear_matrix(s.facts)
+    s.counters[OBSERVED] = 0.0
+    s.counters[RESTART] = s.counters[CLOCK] + 1.0
+    s.counters[OUTDATED] = 1.0
+    s.detections[int(s.counters[DETECTIONS])] = s.counters[CLOCK]
+    s.counters[DETECTIONS] += 1.0
+
+
+@kernel
+def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
+    """The largest upper confidence bound, or in a forced round any action."""
+    radius = s.counters[RADIUS]
+    optimistic(s.factor, s.unweighted, p.ridge, s.theta, radius, columns, scratch, scores)
+    if uniform(s.random) < p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0):
+        return int(uniform(s.random) * columns.shape[1])
+    return argmax(scores)
+
+
+@lean_kernel
+def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
+    """Learn, test, and restart where the test says so."""
+    if age > s.counters[CLOCK] - s.counters[RESTART]:
+        return
+    accumulate(s.gram, s.unweighted, s.moment, action, reward, 1.0, 1.0, True)
+    s.counters[OBSERVED] += 1.0
+    s.counters[OUTDATED] = 1.0
+    if s.counters[OBSERVED] % p.every == 0.0 and changed(p, s):
+        restart(s)
+    elif s.counters[OBSERVED] % STRIDE == 0.0:
+        add_split(p, s)
+
+
+@lean_kernel
+def advance(p: Any, s: Any, rounds: float) -> None:
+    """Move the clock; nothing fades."""
+    s.counters[CLOCK] += rounds
+
+
+DETECTING = Kernels("detect_restart", Parameters, State, choose, learn, advance, prepare)

@@ -1,0 +1,1 @@
+"""Policies over one weighted estimate: LinUCB and its relatives."""

@@ -1,0 +1,92 @@
+"""D-RandLinUCB: D-LinUCB with a random number in the place of the radius."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.compiling import kernel
+from ...core.entry_points import Kernels
+from ...core.linalg import argmax
+from ...least_squares.forgetting import MU
+from ...least_squares.sums import widths_entry
+from ..registry import register
+from . import family as family
+from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
+
+
+@kernel
+def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
+    """The largest aᵀθ̂ + Z width(a), with one Z for all actions."""
+    z = deviation(p, s) * normal(s.random)
+    mu = s.counters[MU]
+    family.optimistic(s.factor, s.gram_squared, mu, s.theta, z, columns, scratch, scores)
+    return argmax(scores)
+
+
+@register("D-RandLinUCB", "D-LinUCB with a random radius; for drift at a known pace, and for logs")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DRandLinUCB(SampledPolicy):
+    """Discounted randomised LinUCB (Kim and Tewari, UAI 2020).
+
+        V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a²), one draw for all actions
+        play argmax aᵀθ̂ + Z √(aᵀ V⁻¹ Ṽ V⁻¹ a)
+
+    Being random, it has propensities: how likely each action was. Logged with the choices, they
+    are what off-policy evaluation needs.
+
+    Guarantee: with ``scale="theory"``, a = √14 β, and the corrected discount, the expected dynamic
+    regret is Õ(d^{7/8} B^{1/4} T^{3/4}). The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version shared
+    the gap of D-LinUCB's proof (docs/mathematics.md, erratum 2). The default a = σ is what works in
+    practice; for it no bound is proved.
+
+    Examples:
+        >>> import numpy as np
+        >>> from driftbandits.policies.weighted.d_rand_linucb import DRandLinUCB
+        >>> policy = DRandLinUCB(dim=2, gamma=0.9, ridge=1.0)
+        >>> for _ in range(5):
+        ...     policy.update([1.0, 0.0], 1.0)
+        >>> policy.propensities(np.eye(2)).round(3)
+        array([0.915, 0.085])
+    """
+
+    kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
+        name="d_rand_linucb", Parameters=Parameters, State=State, choose=choose
+    )
+
+    def propensities(self, actions: Any) -> Array:
+        """Probability that ``select`` plays each action of ``actions`` (K, d), shape (K,).
+
+        Exact: aᵀθ̂ + z width(a) is a line in z, an action is played on the interval where its line
+        is the highest, and the probability is the normal measure of that interval. O(K²).
+        """
+        rows, fit, scale = self._asked(actions)
+        slopes = np.empty(len(rows))
+        columns = np.array(rows.T, order="C")
+        widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, slopes)
+        return highest_line(rows @ fit.theta, scale * slopes)
+
+
+def highest_line(intercepts: Array, slopes: Array) -> Array:
+    """Probability that intercept + slope·Z is the largest, for one Z ~ N(0, 1); shape (K,).
+
+    Where lines coincide, the first counts, as for a choice.
+    """
+    gap = intercepts[:, None] - intercepts[None, :]  # [k, j]: by how much k leads j at Z = 0
+    rise = slopes[:, None] - slopes[None, :]
+    index = np.arange(len(slopes))
+    earlier = index[None, :] < index[:, None]
+    beaten = (rise == 0) & ((gap < 0) | ((gap == 0) & earlier))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        crossing = -gap / rise  # where k and j are level
+    low = np.where(rise > 0, crossing, -np.inf).max(axis=1)
+    high = np.where(rise < 0, crossing, np.inf).min(axis=1)
+    played = (low < high) & ~beaten.any(axis=1)
+    # From the side on which the interval lies, where the differences keep their digits.
+    upper = low > 0
+    start, end = np.where(upper, -high, low), np.where(upper, -low, high)
+    mass = np.where(played, normal_cdf(end) - normal_cdf(start), 0.0)
+    return np.asarray(mass / mass.sum())

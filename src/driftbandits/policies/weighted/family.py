@@ -1,0 +1,397 @@
+"""Optimism over the weighted estimator: the kernels that LinUCB, D-LinUCB and SW-LinUCB share.
+
+    score(a) = aᵀθ̂ + β √(aᵀ V⁻¹ Ṽ V⁻¹ a)
+
+The members of the family differ in what they forget (`driftbandits.least_squares.forgetting`) and
+in the radius β: in parameters, not in code. So does D-LinUCB as the published figures were made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.compiling import inline_kernel, large_kernel, lean_kernel
+from ...core.entry_points import Kernels
+from ...core.linalg import (
+    argmax,
+    cholesky,
+    clear,
+    column_products,
+    copy,
+    log_determinant,
+    solve,
+    symmetric,
+    whiten,
+)
+from ...least_squares.estimator import RadiusKind
+from ...least_squares.forgetting import (
+    COUNTERS,
+    FACTOR_AGE,
+    FIRST,
+    MU,
+    RADIUS,
+    RESTARTS_DONE,
+    RIDGE,
+    STEPS,
+    STORED,
+    UNIT,
+    WEIGHT_SQUARES,
+    make_room,
+    pass_time,
+    remember,
+)
+from ...least_squares.radii import (
+    anytime_delta,
+    mixture_radius,
+    per_round_radius,
+    published_window_radius,
+)
+from ...least_squares.sums import column_widths
+from ..linear import EstimatingPolicy, Fit, LinearPolicy
+
+# Codes for ``Parameters.radius``.
+PER_ROUND, ANYTIME, DETERMINANT, PUBLISHED_WINDOW, UNION = range(5)
+RADIUS_CODES: dict[RadiusKind, int] = {
+    "per-round": PER_ROUND,
+    "anytime": ANYTIME,
+    "determinant": DETERMINANT,
+}
+
+# Dimension from which rank-one changes of the factor were measured to be faster than making it
+# afresh.
+FOLLOW_FROM = 16
+
+
+class Parameters(NamedTuple):
+    """What the kernels need to know of a configuration; all of them floats."""
+
+    gamma: float  # 1 where nothing is discounted
+    window: float  # 0 where there is none
+    ridge: float
+    mu: float
+    noise: float
+    delta: float
+    theta_bound: float
+    action_bound: float
+    radius: float
+    horizon: float  # for the union bound over rounds
+    restore: float  # rounds after which λ is put in place under discounting
+    follow: float  # 1 where the factor follows the sums by rank-one changes
+    period: float  # rounds after which all is forgotten; 0 where it is not
+    released: float  # 1 where Ṽ is made as the authors' released code makes it
+
+
+class State(NamedTuple):
+    """Sums, clock and history, and what was last computed from them."""
+
+    gram: Array  # (2, d, d), Σ w a aᵀ and what rounding owes it
+    gram_squared: Array  # (2, d, d), Σ w² a aᵀ; (2, 0, 0) where all weights are one
+    moment: Array  # (2, d), b
+    counters: Array  # see driftbandits.least_squares.forgetting
+    history: Array  # (capacity, d + 2), the window's rows [action, reward, round]
+    restarts: Array  # rounds at which all is forgotten
+    factor: Array  # (d, d), R of V = RᵀR
+    theta: Array  # (d,), θ̂
+    work: Array  # (d + 1, d), room for a factor of Ṽ where there is one, and for a vector
+
+
+def initial_state(
+    *,
+    dim: int,
+    ridge: float,
+    discounted: bool = False,
+    window: int = 0,
+    restarts: Array | None = None,
+) -> State:
+    """A state that has seen nothing."""
+    counters = np.zeros(COUNTERS)
+    counters[UNIT], counters[FACTOR_AGE] = 1.0, -1.0
+    counters[RIDGE] = counters[MU] = ridge
+    squared = dim if discounted else 0
+    return State(
+        gram=np.zeros((2, dim, dim)),
+        gram_squared=np.zeros((2, squared, squared)),
+        moment=np.zeros((2, dim)),
+        counters=counters,
+        history=np.zeros((min(window, 64), dim + 2)),
+        restarts=np.zeros(0) if restarts is None else restarts,
+        factor=np.zeros((dim, dim)),
+        theta=np.zeros(dim),
+        work=np.zeros((squared + 1, dim)),
+    )
+
+
+@inline_kernel
+def current_radius(p: Parameters, s: State) -> float:
+    """β for what is remembered now; for the determinant radius ``factor`` must be that of V."""
+    dim = s.theta.size
+    ridge, mu = s.counters[RIDGE], s.counters[MU]
+    if p.radius == PUBLISHED_WINDOW:
+        return published_window_radius(
+            dim, p.ridge, p.noise, p.delta, p.theta_bound, p.action_bound, p.window
+        )
+    if p.radius == DETERMINANT:
+        volume = max(_log_determinant_squared(s) - dim * np.log(mu), 0.0)
+        return mixture_radius(ridge, mu, p.noise, p.delta, p.theta_bound, volume)
+    delta = p.delta
+    if p.radius == ANYTIME:
+        delta = anytime_delta(p.delta, s.counters[STEPS])
+    elif p.radius == UNION:
+        delta = p.delta / p.horizon
+    squares = max(s.counters[WEIGHT_SQUARES], 0.0)
+    return per_round_radius(dim, ridge, mu, p.noise, delta, p.theta_bound, p.action_bound, squares)
+
+
+@inline_kernel
+def _log_determinant_squared(s: State) -> float:
+    """log det Ṽ."""
+    if s.gram_squared.shape[1] == 0:
+        return log_determinant(s.factor)
+    cholesky(s.gram_squared[0], s.counters[MU], s.work)
+    return log_determinant(s.work)
+
+
+@inline_kernel
+def prepare(p: Parameters, s: State) -> None:
+    """Bring the factor of V, θ̂ and β up to date with the sums."""
+    # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
+    # costs no more than they do.
+    if not 0.0 <= s.counters[FACTOR_AGE] < 32.0 + s.theta.size:
+        cholesky(s.gram[0], s.counters[RIDGE], s.factor)
+        s.counters[FACTOR_AGE] = 0.0
+    solve(s.factor, s.moment[0], s.theta)
+    s.counters[RADIUS] = current_radius(p, s)
+
+
+@lean_kernel
+def optimistic(
+    factor: Array,
+    gram_squared: Array,
+    mu: float,
+    theta: Array,
+    radius: float,
+    columns: Array,
+    scratch: Array,
+    scores: Array,
+) -> None:
+    """Upper confidence bound of every column of ``columns`` (d, K), written to ``scores`` (K,).
+
+    Columns are taken in panels of the width of ``scratch`` (d + 2, panel).
+    """
+    dim, count = columns.shape
+    if dim == 2:
+        _optimistic_in_the_plane(factor, gram_squared, mu, theta, radius, columns, scores)
+        return
+    width = scratch.shape[1]
+    means, bounds = scratch[dim], scratch[dim + 1]
+    for first in range(0, count, width):
+        last = min(first + width, count)
+        for i in range(dim):
+            copy(columns[i, first:last], scratch[i])
+            clear(scratch[i, last - first :])
+        column_products(theta, scratch, means)
+        column_widths(factor, gram_squared, mu, scratch, bounds)
+        panel_scores = scores[first:last]
+        for k in range(panel_scores.size):
+            panel_scores[k] = means[k] + radius * bounds[k]
+
+
+@lean_kernel
+def _optimistic_in_the_plane(
+    factor: Array,
+    gram_squared: Array,
+    mu: float,
+    theta: Array,
+    radius: float,
+    columns: Array,
+    scores: Array,
+) -> None:
+    """`optimistic` for d = 2, in one pass: there, loops over rows cost more than what they do."""
+    across, s0, s1 = factor[0, 1], 1.0 / factor[0, 0], 1.0 / factor[1, 1]
+    t0, t1 = theta[0], theta[1]
+    first, second = columns[0], columns[1]
+    if gram_squared.shape[1] == 0:
+        for k in range(scores.size):
+            x0 = first[k] * s0
+            x1 = (second[k] - across * x0) * s1
+            width = np.sqrt(x0 * x0 + x1 * x1)
+            scores[k] = t0 * first[k] + t1 * second[k] + radius * width
+        return
+    w00, w01, w11 = gram_squared[0, 0, 0] + mu, gram_squared[0, 0, 1], gram_squared[0, 1, 1] + mu
+    for k in range(scores.size):
+        x0 = first[k] * s0
+        x1 = (second[k] - across * x0) * s1 * s1
+        x0 = (x0 - across * x1) * s0
+        square = (w00 * x0 + 2.0 * w01 * x1) * x0 + w11 * x1 * x1
+        scores[k] = t0 * first[k] + t1 * second[k] + radius * np.sqrt(max(square, 0.0))
+
+
+@inline_kernel
+def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
+    """The action of the largest upper confidence bound."""
+    radius = s.counters[RADIUS]
+    if s.gram_squared.shape[1] == 0:
+        radius *= np.sqrt(s.counters[UNIT])  # widths from V alone come in units of 1/√unit
+    mu = s.counters[MU]
+    optimistic(s.factor, s.gram_squared, mu, s.theta, radius, columns, scratch, scores)
+    return argmax(scores)
+
+
+@inline_kernel
+def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
+    """Add an observation to what is remembered."""
+    remember(p, s, action, reward, age)
+    if p.released > 0.0:
+        _square_as_released(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
+
+
+@large_kernel
+def _square_as_released(
+    gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
+) -> None:
+    """Ṽ ← γ² V + a aᵀ with the *new* V, where Algorithm 1 has the old Ṽ; stored without ridges."""
+    for i in range(action.size):
+        for j in range(i, action.size):
+            fading = gamma * gamma * gram[0, i, j]
+            gram_squared[0, i, j] = unit * (fading + unit * action[i] * action[j])
+            gram_squared[1, i, j] = 0.0
+
+
+@inline_kernel
+def advance(p: Parameters, s: State, rounds: float) -> None:
+    """Let the memory fade by ``rounds`` rounds."""
+    pass_time(p, s, rounds)
+
+
+@inline_kernel
+def misses(p: Parameters, s: State, theta: Array) -> bool:
+    """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β; ``s`` must be prepared."""
+    image = s.work[s.work.shape[0] - 1]
+    _image(s.gram[0], s.counters[RIDGE], s.theta, theta, image)
+    limit = s.counters[RADIUS] ** 2
+    if s.gram_squared.shape[1] == 0:
+        return bool(whiten(s.factor, image) > limit * s.counters[UNIT])
+    cholesky(s.gram_squared[0], s.counters[MU], s.work)
+    return bool(whiten(s.work, image) > limit)
+
+
+@large_kernel
+def _image(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
+    """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
+    for i in range(theta.size):
+        image[i] = ridge * (estimate[i] - theta[i])
+        for j in range(theta.size):
+            image[i] += gram[min(i, j), max(i, j)] * (estimate[j] - theta[j])
+
+
+WEIGHTED = Kernels(
+    name="weighted",
+    Parameters=Parameters,
+    State=State,
+    choose=choose,
+    learn=learn,
+    advance=advance,
+    prepare=prepare,
+    misses=misses,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedEstimate(EstimatingPolicy):
+    """A policy that keeps the family's state, however it chooses."""
+
+    def _learn_late(self, rows: Array, rewards: Array, ages: Array) -> bool:
+        known = self._state.counters[WEIGHT_SQUARES]
+        done = super()._learn_late(rows, rewards, ages)
+        if self._state.counters[WEIGHT_SQUARES] != known:
+            # A change that no closing round comes with: one more for an anytime bound to cover.
+            self._state.counters[STEPS] += 1.0
+        return done
+
+    @property
+    def design(self) -> Array:
+        """V, shape (d, d), in units in which an observation made now has weight one."""
+        unit = self._state.counters[UNIT]
+        ridge = self._state.counters[RIDGE] * np.eye(self.dim)
+        return np.asarray((symmetric(self._state.gram[0]) + ridge) / unit)
+
+    @property
+    def squared_design(self) -> Array:
+        """Ṽ, shape (d, d), in those units."""
+        if self._state.gram_squared.shape[1] == 0:
+            return self.design
+        unit = self._state.counters[UNIT]
+        mu = self._state.counters[MU] * np.eye(self.dim)
+        return np.asarray((symmetric(self._state.gram_squared[0]) + mu) / unit**2)
+
+    @property
+    def moment(self) -> Array:
+        """b, shape (d,), in those units."""
+        return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
+
+    def _parameters_with(
+        self,
+        *,
+        radius: int,
+        gamma: float = 1.0,
+        window: float = 0.0,
+        horizon: float = 1.0,
+        restore: int = 1,
+        period: float = 0.0,
+    ) -> Parameters:
+        # Under discounting V changes by more than a rank-one matrix whenever λ is restored.
+        rank_one = gamma == 1.0 or restore > 1
+        return Parameters(
+            gamma=gamma,
+            window=window,
+            ridge=self.ridge,
+            mu=self.ridge,
+            noise=self.noise,
+            delta=self.delta,
+            theta_bound=self.theta_bound,
+            action_bound=self.action_bound,
+            radius=radius,
+            horizon=horizon,
+            restore=restore,
+            follow=float(rank_one and self.dim >= FOLLOW_FROM),
+            period=period,
+            released=0.0,
+        )
+
+    def _fit(self) -> Fit:
+        self._prepare()
+        state = self._state
+        mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
+        return Fit(state.factor, state.gram_squared, mu, state.theta, radius)
+
+    def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
+        capacity = len(state.history)
+        return {
+            FIRST: (0, max(capacity - 1, 0)),
+            STORED: (0, capacity),
+            RESTARTS_DONE: (0, len(state.restarts)),
+        }
+
+
+class Windowed(WeightedEstimate):
+    """A policy that stores the observations of its window."""
+
+    def _growing(self) -> tuple[str, ...]:
+        return ("history",)
+
+    def _make_room(self, more: int) -> None:
+        state = self._state
+        counters, history = make_room(state.counters, state.history, more=more)
+        if history is not state.history:
+            self._adopt(state._replace(counters=counters, history=history))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedPolicy(WeightedEstimate, LinearPolicy):
+    """A policy of the weighted family: a configuration of the kernels above."""
+
+    kernels: ClassVar[Kernels] = WEIGHTED

@@ -1,0 +1,63 @@
+"""RestartUCB: LinUCB that forgets all every so many rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.arrays import one_of, whole
+from ...least_squares.estimator import RADIUS_KINDS, RadiusKind
+from ...theory import tuning as rules
+from ..budgeted import Budgeted
+from ..registry import register
+from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
+
+
+@register("RestartUCB", "LinUCB, afresh every so many rounds; for drift at a known pace")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RestartUCB(Budgeted, WeightedPolicy):
+    """LinUCB that starts afresh every H rounds (Zhao, Zhang, Jiang and Zhou, AISTATS 2020).
+
+        V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over s = mH + 1, …, n with m = ⌊n/H⌋
+        β = √λ S + σ √(2 log(1/δ) + d log(1 + L² (n − mH) / (λd)))
+
+    A late reward of a round before the last restart changes nothing. Nothing but V and b is kept,
+    and the factor of V follows by rank-one changes: the cheapest policy here that forgets.
+
+    Guarantee: with H = d^{1/4} √(T/(1 + B)), ``tuning="corrected"``, the dynamic regret is
+    Õ(d^{7/8} B^{1/4} T^{3/4}). The published H = (dT/B)^{2/3} aims at d^{2/3} B^{1/3} T^{2/3}; its
+    proof had the gap of D-LinUCB's (docs/mathematics.md, erratum 2), as the authors' later version
+    says (arXiv 2103.05324). Between two restarts without drift, θ lies in the ellipsoid at all of
+    these rounds together with probability 1 − δ, as for LinUCB.
+
+    Attributes:
+        length: Rounds H between restarts. `from_budget` takes H = (dT/B)^{2/3}, or corrected
+            H = d^{1/4} √(T/(1 + B)).
+        confidence: Which radius: "per-round" (the one above), "anytime" or "determinant".
+
+    Examples:
+        >>> from driftbandits.policies.weighted.restart_ucb import RestartUCB
+        >>> policy = RestartUCB(dim=1, length=2, ridge=1.0)
+        >>> for reward in (4.0, 4.0, 1.0):                    # a restart after the second
+        ...     policy.update([1.0], reward)
+        >>> policy.theta
+        array([0.5])
+    """
+
+    length: int
+    confidence: RadiusKind = "per-round"
+
+    @classmethod
+    def _memory_for(cls, **known: Any) -> dict[str, Any]:
+        return {"length": rules.restart_length(**known)}
+
+    def _validate(self) -> None:
+        super()._validate()
+        whole("length", self.length, least=1)
+        one_of("confidence", self.confidence, RADIUS_KINDS)
+
+    def _make_parameters(self) -> Parameters:
+        return self._parameters_with(radius=RADIUS_CODES[self.confidence], period=self.length)
+
+    def _initial_state(self) -> State:
+        return initial_state(dim=self.dim, ridge=self.ridge)

@@ -1,0 +1,76 @@
+"""SW-LinUCB: a sliding window, the last l rounds and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...core.arrays import one_of, whole
+from ...theory import tuning as rules
+from ..budgeted import Budgeted
+from ..registry import register
+from .family import (
+    PUBLISHED_WINDOW,
+    UNION,
+    Parameters,
+    State,
+    WeightedPolicy,
+    Windowed,
+    initial_state,
+)
+
+
+@register("SW-LinUCB", "a sliding window; for payoffs that change at a known pace")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
+    """Sliding-window LinUCB (Cheung, Simchi-Levi and Zhu, AISTATS 2019).
+
+        V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over the last l rounds,      Ṽ = V
+
+    Attributes:
+        window: Length l of the window, in rounds. `from_budget` takes l = (dT/B)^{2/3}, or
+            corrected l = d^{1/4} √(T/(1 + B)).
+        confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as its authors state it
+            and as the paper ran it; its proof has a gap. "union" is the one that the paper's
+            appendix proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² min(n, l)/(λd))), for
+            ``horizon`` T.
+        horizon: Number of rounds T that the union bound covers; needed for "union" alone.
+
+    Examples:
+        >>> from driftbandits import SWLinUCB
+        >>> policy = SWLinUCB(dim=1, window=2, ridge=1.0)
+        >>> for reward in (5.0, 1.0, 1.0):
+        ...     policy.update([1.0], reward)
+        >>> policy.theta.round(3)
+        array([0.667])
+    """
+
+    window: int
+    confidence: Literal["published", "union"] = "published"
+    horizon: int | None = None
+
+    @classmethod
+    def _memory_for(cls, *, horizon: int, **known: Any) -> dict[str, Any]:
+        return {"window": rules.window(horizon=horizon, **known), "horizon": horizon}
+
+    def _validate(self) -> None:
+        super()._validate()
+        whole("window", self.window, least=1)
+        one_of("confidence", self.confidence, ("published", "union"))
+        if self.horizon is not None:
+            whole("horizon", self.horizon, least=1)
+        elif self.confidence == "union":
+            raise ValueError('horizon must be given for confidence "union", got None')
+
+    def _make_parameters(self) -> Parameters:
+        return self._parameters_with(
+            window=self.window,
+            radius=PUBLISHED_WINDOW if self.confidence == "published" else UNION,
+            horizon=self.horizon or 1,
+        )
+
+    def _initial_state(self) -> State:
+        return initial_state(dim=self.dim, ridge=self.ridge, window=self.window)
+
+    def _held(self, rounds: int) -> int:
+        return min(rounds, int(self.window))

@@ -1,0 +1,1 @@
+"""What is proved: tuning rules and regret bounds."""
