@@ -19,6 +19,7 @@ from driftbandits.experiments.contestants import NO_FORGETTING, fixed_discounts
 from driftbandits.experiments.leaderboard import ratio_of_means
 from driftbandits.experiments.standings import table
 from driftbandits.simulation import simulate
+from driftbandits.simulation.statistics import mean_interval
 
 from ..kept import drawn
 from ..measure import Array, Row, Say, mean_and_error
@@ -69,7 +70,7 @@ class Score(NamedTuple):
     def ratio(self) -> tuple[float, float, float]:
         """Ratio of the means, and the ends of its 95% interval."""
         ratio, error = ratio_of_means(self.ours, self.best)
-        return ratio, ratio - 1.96 * error, ratio + 1.96 * error
+        return (ratio, *mean_interval(ratio, error, len(self.ours)))
 
     @property
     def cells(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ..environments import Environment
 from ..policies import Policy, Problem, Random, registered
 from ..simulation import Result, simulate
 from ..simulation.fingerprint import describe, versions
+from ..simulation.statistics import mean_interval, standard_error
 from .contestants import Contestant, enter, fixed_discounts, reference
 from .recovery import checkpoints, recovery
 from .settings import BUILT_IN, Settings, built_in, prepare
@@ -47,7 +48,6 @@ SUITE = (
     "kronecker",
 )
 _BUDGET_DRAWS = 20
-_Z = 1.959963984540054
 
 # Told what is being played, and the numbers of finished and of all replications of it.
 Progress = Callable[[str, int, int], None]
@@ -142,6 +142,7 @@ class _Course:
     def _score(self, result: Result, label: str, measure: Result, best: str) -> dict[str, Any]:
         final, yardstick = result.final(label), measure.final(best)
         ratio, error = ratio_of_means(final, yardstick)
+        low, high = mean_interval(ratio, error, len(final))
         back = recovery(
             result.regret_rounds,
             _mean_curve(result, label),
@@ -151,10 +152,10 @@ class _Course:
         return {
             "replications": len(final),
             "regret": float(final.mean()),
-            "se": _standard_error(final),
+            "se": standard_error(final),
             "ratio": ratio,
-            "low": ratio - _Z * error,
-            "high": ratio + _Z * error,
+            "low": low,
+            "high": high,
             **({} if back is None else back._asdict()),
         }
 
@@ -206,11 +207,7 @@ def _course(
 def ratio_of_means(values: Array, base: Array) -> tuple[float, float]:
     """mean(values) / mean(base) of paired samples, and its standard error by the delta method."""
     ratio = float(values.mean() / base.mean())
-    return ratio, _standard_error(values - ratio * base) / float(base.mean())
-
-
-def _standard_error(values: Array) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return ratio, standard_error(values - ratio * base) / float(base.mean())
 
 
 def _mean_curve(result: Result, label: str) -> Array:

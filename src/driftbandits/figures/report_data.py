@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..simulation.results import Result
+from ..simulation.statistics import student_quantile
 from .bound import bound_curve, bounded
 from .changes import change_points, histogram, noticed
 from .coverage import KINDS, binomial_interval, has_coverage, level
@@ -67,6 +68,7 @@ def _regret(result: Result) -> dict[str, Any]:
             for policy in bounded(result)
         ],
         "final": _numbers(result.regret[..., -1]),
+        "quantile": _numbers(np.array([student_quantile(result.replications)]))[0],
         "noticed": noticed_here,
     }
 

@@ -38,21 +38,22 @@ function show(experiment) {
   for (const panel of experiment.coverage?.panels ?? []) draw(experiment, panel.kind, coveragePlot(experiment, panel));
 }
 
-// Differences of final regret to the reference, run by run, with a 95% interval.
-function paired(values, base) {
+// Differences of final regret to the reference, run by run, with a 95% interval:
+// `quantile` standard errors to each side, or none where there is a single run.
+function paired(values, base, quantile) {
   const differences = values.map((value, n) => value - base[n]);
   const count = differences.length;
   const mean = differences.reduce((sum, x) => sum + x, 0) / count;
   const squares = differences.reduce((sum, x) => sum + (x - mean) ** 2, 0);
-  return { mean, half: (1.96 * Math.sqrt(squares / (count - 1))) / Math.sqrt(count) };
+  return { mean, half: (quantile * Math.sqrt(squares / (count - 1))) / Math.sqrt(count) };
 }
 
 function fillDifferences(experiment) {
   const section = part(experiment, "final");
   const reference = Number(section.querySelector(".reference").value);
-  const { final } = experiment.regret;
+  const { final, quantile } = experiment.regret;
   section.querySelectorAll("tbody tr").forEach((row, i) => {
-    const { mean, half } = paired(final[i], final[reference]);
+    const { mean, half } = paired(final[i], final[reference], quantile);
     const known = i !== reference && Number.isFinite(half);
     row.querySelector(".difference").textContent = i === reference ? "reference" : formatted(mean, "exceptZero");
     row.querySelector(".difference-interval").textContent =

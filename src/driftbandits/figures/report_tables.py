@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..simulation.results import Result
+from ..simulation.statistics import mean_interval
 from .changes import noticed
 from .coverage import KINDS, binomial_interval
 from .style import DASHES, styles
@@ -74,7 +75,7 @@ def final_regrets(result: Result) -> str:
     for row in result.summary().to_dict("records"):
         policy, mean, se = str(row["policy"]), float(row["mean"]), float(row["se"])
         cells = [swatch(result, policy), number(mean)]
-        cells += [interval(mean - 1.96 * se, mean + 1.96 * se)]
+        cells += [interval(*mean_interval(mean, se, result.replications))]
         cells += [interval(float(row["q05"]), float(row["q95"]))]
         cells += ['<span class="difference"></span>', '<span class="difference-interval"></span>']
         cells += _beside(mean, published.get(policy)) if published else []

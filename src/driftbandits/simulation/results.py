@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from ..core.arrays import Array
 from ..core.storage import atomic_write
+from .statistics import mean_interval, standard_error
 
 _METADATA = b"driftbandits"
 
@@ -98,15 +99,16 @@ class Result:
     def paired(self, reference: str) -> pd.DataFrame:
         """Final regret minus that of ``reference``, replication by replication.
 
-        Both met the same actions and noise, so that the standard error is that of the differences.
-        Columns policy, difference, se, low, high: the interval is difference ± 1.96 se.
+        Both met the same actions and noise, so the standard error is that of the differences.
+        Columns policy, difference, se, low, high: low to high is a 95% interval, of Student's t
+        with N - 1 degrees of freedom.
         """
         base = self.final(reference)
         rows = []
         for name in self.policies:
             difference = self.final(name) - base
-            mean, se = float(difference.mean()), _standard_error(difference)
-            rows.append((name, mean, se, mean - 1.96 * se, mean + 1.96 * se))
+            mean, se = float(difference.mean()), standard_error(difference)
+            rows.append((name, mean, se, *mean_interval(mean, se, len(difference))))
         return pd.DataFrame(rows, columns=["policy", "difference", "se", "low", "high"])
 
     def detections_frame(self) -> pd.DataFrame:
@@ -216,10 +218,6 @@ def _statistics(values: Array) -> pd.DataFrame:
             "q95": np.quantile(values, 0.95, axis=0),
         }
     )
-
-
-def _standard_error(values: Array) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
