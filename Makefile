@@ -1,9 +1,10 @@
-# Every verb sets up what it needs in a virtual environment of its own, .venv.
+# Every verb sets up what it needs in the virtual environment .venv, and runs the sources in src/.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= results
 JOBS   ?= 2
+SOURCES := PYTHONPATH=$(CURDIR)/src
 
 .NOTPARALLEL: # one environment, one installer at a time
 .PHONY: help reproduce test test-quick test-thorough lint format docs bench clean
@@ -12,36 +13,36 @@ help: ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 reproduce: $(VENV)/experiments ## run the paper's experiments and write figures and the report
-	$(BIN)/driftbandits reproduce all --out $(OUT)
+	$(SOURCES) $(BIN)/python -m driftbandits reproduce all --out $(OUT)
 
 test: test-quick test-thorough ## run every test
 
 test-quick: $(VENV)/test ## run the quick tests
-	$(BIN)/python -m pytest -n $(JOBS) -m "not thorough" $(ARGS)
+	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) -m "not thorough" $(ARGS)
 
 test-thorough: $(VENV)/test ## run the long statistical tests
-	$(BIN)/python -m pytest -n $(JOBS) -m "thorough" tests $(ARGS)
+	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) -m "thorough" tests $(ARGS)
 
 lint: $(VENV)/lint ## formatter, linter, type checker, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(SOURCES) $(BIN)/lint-imports
 
 format: $(VENV)/lint ## format, and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 docs: $(VENV)/docs ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	$(SOURCES) $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/bench ## measure everything side by side, into benchmarks/
-	$(BIN)/python -m benchmarks
+	$(SOURCES) $(BIN)/python -m benchmarks
 
 clean: ## remove what the verbs made
 	rm -rf $(VENV) site results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
-# One stamp an extra, so that a verb installs no more than it needs.
+# One stamp per extra, so that a verb installs no more than it needs.
 EXTRAS_experiments := experiments
 EXTRAS_test        := experiments,test
 EXTRAS_lint        := experiments,test,lint
@@ -52,7 +53,14 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
+# Prints -e unless the package is installed already as a copy: a copy stays a copy.
+EDITABLE := import importlib.metadata as m, json; \
+	d = next(iter(m.distributions(name="driftbandits")), None); \
+	url = json.loads(d and d.read_text("direct_url.json") or "{}"); \
+	print("-e" if d is None or url.get("dir_info", {}).get("editable") else "")
+
 $(VENV)/%: pyproject.toml | $(VENV)/bin/python
 	@echo "installing what '$*' needs, once ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS_$*)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		$$($(BIN)/python -c '$(EDITABLE)') '.[$(EXTRAS_$*)]'
 	@touch $@

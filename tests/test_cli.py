@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from driftbandits import cli
 from driftbandits.simulation import Result
 
 PYTHON_EXPERIMENT = """
@@ -162,6 +163,12 @@ def test_help_is_there(command: list[str]) -> None:
         (["run", "absent.toml"], "absent.toml"),
         (["report", "."], "no results"),
         (["unknown"], "unknown"),
+        (["reproduce", "slow", "--seed", str(2**63)], "--seed"),
+        (["reproduce", "slow", "--set", f"replications={2**63}"], "64 bits"),
+        (["reproduce", "slow", "--set", "published=970"], "published"),
+        (["reproduce", "slow", "--set", "description=3"], "description"),
+        (["reproduce", "slow", "--set", 'policies=[{policy="LinUCB", action_bound=0.5}]'], "norm"),
+        (["leaderboard", "--policy", "Nobody"], "Nobody"),
     ],
 )
 def test_errors_are_sentences_and_exit_with_2(
@@ -207,6 +214,115 @@ def test_reproduce_all_hands_data_to_criteo_alone(foreign: Path, tmp_path: Path)
     # What is written down to be repeated must not be a command that is refused.
     for name in ("abrupt", "slow"):
         assert "--data" not in Result.load(tmp_path / name).config["command"]
+
+
+def test_a_policy_may_be_named_by_its_class(tmp_path: Path) -> None:
+    few = ("--replications", "2", "--horizon", "30", "--out", str(tmp_path))
+    done = driftbandits("reproduce", "slow", *few, "--policy", "DLinUCB")
+    assert done.returncode == 0, done.stderr
+    assert list(pd.read_csv(tmp_path / "slow" / "summary.csv")["policy"]) == ["D-LinUCB"]
+
+
+def test_the_leaderboard_says_nothing_of_a_policy_that_played_nowhere(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(TOML_EXPERIMENT.replace('policies = ["LinUCB"]\n', ""))
+    options = ("--environment", str(file), "--replications", "2", "--out", str(tmp_path))
+    done = driftbandits("leaderboard", *options, "--policy", "LinUCB-OR", "--policy", "LinUCB")
+    assert done.returncode == 0, done.stderr
+    assert "nan" not in done.stdout
+    assert "LinUCB-OR is left out of mine" in done.stdout
+
+
+RAISING = """
+from driftbandits import {what}
+from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
+from driftbandits.experiments import Experiment
+
+
+class Player:
+    detections = (7,)
+
+    def select(self, actions):
+        return {chosen}
+
+    def update(self, action, reward):
+        pass
+
+
+experiment = Experiment(
+    name="mine",
+    title="Mine",
+    environment=Environment(
+        path=Rotation(angle=1.0, rounds=50),
+        actions=ClippedCube(dim=2, count=4),
+        noise=Gaussian(0.1),
+        horizon=20,
+    ),
+    policies={{"mine": lambda replication: Player()}},
+    replications={replications},
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "line", "message"),
+    [
+        ({"what": "Nothing"}, "from driftbandits import Nothing", "cannot import name"),
+        ({"replications": "0"}, "experiment = Experiment(", "replications must be an integer"),
+        ({"replications": "2 +"}, "replications=2 +", "SyntaxError"),
+        ({"chosen": "open('absent')"}, "return open('absent')", "FileNotFoundError"),
+        ({"chosen": "actions.nothing"}, "return actions.nothing", "AttributeError"),
+    ],
+)
+def test_errors_in_a_python_file_show_its_line(
+    values: dict[str, str], line: str, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    plain = {"what": "Random", "chosen": "0", "replications": "2"}
+    file.write_text(RAISING.format(**{**plain, **values}))
+    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert line in done.stderr
+    assert message in done.stderr
+    assert "mine.py" in done.stderr
+    # What leads to the file is no news.
+    assert "runpy" not in done.stderr
+    assert "cli.py" not in done.stderr
+
+
+def test_a_choice_that_is_not_on_offer_is_said_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(RAISING.format(what="Random", chosen="7", replications="2"))
+    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert "error: Player.select must return an index below 4, got 7" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_detections_of_players_of_ones_own_are_written_down(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(RAISING.format(what="Random", chosen="0", replications="2"))
+    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    detections = pd.read_csv(tmp_path / "out" / "mine" / "detections.csv")
+    assert detections.to_dict("list") == {
+        "policy": ["mine", "mine"],
+        "replication": [0, 1],
+        "round": [7, 7],
+    }
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, KeyError])
+def test_a_defect_is_not_taken_for_wrong_input(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defective() -> dict[str, object]:
+        raise error("a defect")
+
+    monkeypatch.setattr(cli, "registered", defective)
+    monkeypatch.setattr(sys, "argv", ["driftbandits", "policies"])
+    with pytest.raises(error, match="a defect"):
+        cli.main()
 
 
 @pytest.mark.thorough

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 import oracles
 from driftbandits import DynamicLinUCB
@@ -100,7 +101,6 @@ def test_a_change_is_detected_and_recorded() -> None:
 
 
 def test_the_tolerance_is_the_quantile_that_erfinv_gives() -> None:
-    special = pytest.importorskip("scipy.special")
     bounds = Bounds(dim=1, ridge=1, noise=0.7, delta=0.1, theta_bound=1, action_bound=1)
     constants = PoolSettings(bounds=bounds, delta1=0.03)
     expected = np.sqrt(2) * 0.7 * special.erfinv(1 - 0.03)

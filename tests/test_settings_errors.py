@@ -36,7 +36,7 @@ def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
         ),
         (
             with_actions(kind="clipped-cube", dim=2),
-            "environment.actions: the key count is missing",
+            "environment.actions: the key count is missing; it takes dim, count",
         ),
         (
             with_actions(**{**CUBE, "dim": 0}),
@@ -52,7 +52,7 @@ def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
         ),
         (
             with_actions(kind="kronecker", arms=2),
-            "environment.actions: the key contexts is missing",
+            "environment.actions: the key contexts is missing; it takes contexts, arms",
         ),
         (
             with_actions(kind="cube"),
@@ -105,11 +105,55 @@ def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
         ),
         (tiny(policies="LinUCB"), "policies must be a list, got 'LinUCB'"),
         (tiny(policies=[1]), "each of policies must be a table, got 1"),
+        (
+            tiny(colour=3),
+            "unknown setting(s): colour; the settings are name, title, description, horizon, "
+            "replications, seed, rounds, coverage, environment, problem, policies, published",
+        ),
+        (tiny(published=970), "published must be a table of one number per policy, got 970"),
+        (
+            tiny(published={"LinUCB": "4150"}),
+            "published: LinUCB must be a finite number, got '4150'",
+        ),
+        (
+            tiny(published={"LinUCB": float("nan")}),
+            "published: LinUCB must be a finite number, got nan",
+        ),
+        (tiny(description=3), "description must be text, got 3"),
+        (tiny(replications="ten"), "replications must be an integer of at least 1, got 'ten'"),
+        (tiny(coverage="yes"), "coverage must be true or false, got 'yes'"),
+        (
+            tiny(coverage=True, policies=["LinUCB", "Random"]),
+            "coverage must be asked of policies that check it, not of 'Random'",
+        ),
+        (
+            tiny(policies=[{"policy": "LinUCB", "dim": 3}]),
+            "LinUCB must have dim = 2, as the environment has, got 3",
+        ),
+        (tiny(seed=2**63), f"seed must be an integer of 64 bits, got {2**63}"),
+        (tiny(horizon=10**30), f"horizon must be an integer of 64 bits, got {10**30}"),
+        (
+            override(tiny(), "environment.noise.level", 10**400),
+            f"environment.noise.level must be an integer of 64 bits, got {10**400}",
+        ),
+        (
+            override(tiny(), "environment.path.change_points", [20, 2**64]),
+            f"environment.path.change_points must be an integer of 64 bits, got {2**64}",
+        ),
+        (
+            tiny(policies=[{"policy": "SW-LinUCB", "window": -(2**63) - 1}]),
+            f"policies.window must be an integer of 64 bits, got {-(2**63) - 1}",
+        ),
     ],
 )
 def test_errors_name_the_table_and_the_key(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(SettingsError, match=f"^{re.escape(message)}$"):
         build(settings)
+
+
+def test_a_policy_may_be_named_by_its_class() -> None:
+    experiment = build(tiny(policies=["DLinUCB", {"policy": "SWLinUCB", "label": "mine"}]))
+    assert list(experiment.policies) == ["D-LinUCB", "mine"]
 
 
 def test_data_that_cannot_be_read_are_no_error_of_the_settings(tmp_path: Path) -> None:

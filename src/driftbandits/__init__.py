@@ -1,5 +1,6 @@
 """Linear bandits whose payoffs drift: exact, fast, and the same from simulation to service."""
 
+from ._version import __version__
 from .core.storage import StateFileError
 from .least_squares.estimator import WeightedLeastSquares
 from .policies import (
@@ -43,6 +44,7 @@ __all__ = [
     "SWLinUCB",
     "StateFileError",
     "WeightedLeastSquares",
+    "__version__",
     "load",
     "register",
     "registered",

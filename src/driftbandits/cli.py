@@ -18,13 +18,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from . import experiments
+from ._version import __version__
+from .cli_errors import errors_of, exit_codes
 from .experiments import BUILT_IN, Experiment, SettingsError
+from .experiments.parsing import labels_of
 from .experiments.standings import markdown
 from .figures import draw, plot_leaderboard, save, write_report
 from .policies import registered
-from .simulation import Result, warm_up
+from .simulation import Result, ResultFileError, warm_up
 
-INTERRUPTED = 130
+_LARGEST = 2**63 - 1  # integers of 64 bits, as in TOML
 _console = Console(stderr=True)
 _COLUMNS = (
     TextColumn("{task.description}"),
@@ -36,24 +39,12 @@ _COLUMNS = (
 
 def main() -> None:
     """Run the command line: 0 done, 1 failed, 2 wrong usage or input, 130 interrupted."""
-    try:
+    with exit_codes():
         cli(standalone_mode=False)
-    except click.exceptions.Abort:
-        click.secho("interrupted; the same command goes on from here", fg="yellow", err=True)
-        sys.exit(INTERRUPTED)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (ValueError, TypeError, FileNotFoundError) as error:
-        click.secho(f"error: {error}", fg="red", err=True)
-        sys.exit(2)
-    except OSError as error:
-        click.secho(f"error: {error}", fg="red", err=True)
-        sys.exit(1)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="driftbandits")
+@click.version_option(__version__, prog_name="driftbandits")
 def cli() -> None:
     """Linear bandits whose payoffs drift.
 
@@ -72,11 +63,11 @@ _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 def _running_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that `reproduce` and `run` share."""
-    positive = click.IntRange(min=1)
+    positive = click.IntRange(min=1, max=_LARGEST)
     options: Sequence[_Decorator] = (
         click.option("--replications", type=positive, help="Independent repetitions."),
         click.option("--horizon", type=positive, help="Rounds of a repetition."),
-        click.option("--seed", type=click.IntRange(min=0), help="Names all random numbers."),
+        click.option("--seed", type=click.IntRange(0, _LARGEST), help="Names all random numbers."),
         click.option("--workers", type=positive, help="Threads; changes no number."),
         click.option(
             "--out",
@@ -90,7 +81,12 @@ def _running_options(command: Callable[..., None]) -> Callable[..., None]:
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help="Your copy of Criteo's attribution log (Criteo); a stand-in is made without it.",
         ),
-        click.option("--policy", "names", multiple=True, help="Only this policy; repeatable."),
+        click.option(
+            "--policy",
+            "names",
+            multiple=True,
+            help="Only this policy, by its label or the name of its class; repeatable.",
+        ),
         click.option(
             "--set",
             "overrides",
@@ -134,18 +130,19 @@ def run(file: Path, **options: Any) -> None:
     """Run an experiment of your own, from a TOML or a Python FILE.
 
     A TOML file has the settings of the built-in experiments; a Python file defines `experiment`,
-    a driftbandits.experiments.Experiment.
+    a driftbandits.experiments.Experiment. An error in it is shown with its line.
 
     \b
     Examples:
       driftbandits run my-experiment.toml
       driftbandits run my_experiment.py --replications 500 --out results
     """
-    if file.suffix == ".py":
-        built = _from_python(file, options)
-    else:
-        built = _configured(experiments.read(file), options)
-    _run(built, f"run {file.name}", options)
+    with errors_of(file):
+        if file.suffix == ".py":
+            built = _from_python(file, options)
+        else:
+            built = _configured(experiments.read(file), options)
+        _run(built, f"run {file.name}", options)
     _report(options["out"])
 
 
@@ -164,8 +161,8 @@ def report(folder: Path) -> None:
 
 
 @cli.command()
-@click.option("--replications", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--replications", type=click.IntRange(1, _LARGEST), default=100, show_default=True)
+@click.option("--seed", type=click.IntRange(0, _LARGEST), default=0, show_default=True)
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; changes no number.")
 @click.option(
     "--out",
@@ -181,7 +178,12 @@ def report(folder: Path) -> None:
     metavar="NAME|FILE",
     help="Only this environment of the suite, or one of your own from a TOML file; repeatable.",
 )
-@click.option("--policy", "names", multiple=True, help="Only this policy; repeatable.")
+@click.option(
+    "--policy",
+    "names",
+    multiple=True,
+    help="Only this policy, by its label or the name of its class; repeatable.",
+)
 def leaderboard(
     replications: int,
     seed: int,
@@ -267,13 +269,11 @@ def _refuse_data(why: str) -> NoReturn:
 
 
 def _only(built: Experiment, names: tuple[str, ...]) -> Experiment:
-    unknown = [name for name in names if name not in built.policies]
-    if unknown:
-        known = ", ".join(repr(name) for name in built.policies)
-        raise SettingsError(f"{unknown[0]!r} is not among the policies of {built.name}: {known}")
     if not names:
         return built
-    return replace(built, policies={name: built.policies[name] for name in names})
+    classes = {label: type(policy) for label, policy in built.policies.items()}
+    chosen = [label for name in names for label in labels_of(name, classes)]
+    return replace(built, policies={label: built.policies[label] for label in chosen})
 
 
 def _toml_value(text: str) -> Any:
@@ -381,5 +381,5 @@ def _result_folders(out: Path) -> list[Path]:
     order = {name: index for index, name in enumerate(BUILT_IN)}
     found = [path.parent for path in out.glob("*/regret.parquet")]
     if not found:
-        raise ValueError(f"{out} holds no results")
+        raise ResultFileError(f"{out} holds no results")
     return sorted(found, key=lambda path: (order.get(path.name, len(order)), path.name))

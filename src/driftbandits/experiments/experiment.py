@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arrays import whole
 from ..core.storage import atomic_write
 from ..environments import Environment
+from ..policies import Policy
 from ..simulation import Result, even_rounds, simulate
 from ..simulation.engine import Contestant
-from ..simulation.simulate import Progress
+from ..simulation.simulate import Progress, check_coverage, check_policies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +35,9 @@ class Experiment:
         estimate_rounds: Rounds after which estimates are; 60 even ones where d = 2 if None.
         coverage: Whether to check the confidence sets.
         about: Further facts for the report: description, published values, standin, …
+
+    Raises:
+        ValueError: A value is out of range, or a policy does not fit the environment.
     """
 
     name: str
@@ -43,6 +50,25 @@ class Experiment:
     estimate_rounds: tuple[int, ...] | None = None
     coverage: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        whole("replications", self.replications, least=1)
+        whole("seed", self.seed, least=0)
+        check_policies(self.policies)
+        if not isinstance(self.coverage, bool):
+            raise ValueError(f"coverage must be true or false, got {self.coverage!r}")
+        if self.coverage:
+            check_coverage(self.policies)
+        for label, policy in self.policies.items():
+            if isinstance(policy, Policy) and policy.dim != self.environment.dim:
+                raise ValueError(
+                    f"{label} must have dim = {self.environment.dim}, as the environment has, "
+                    f"got {policy.dim}"
+                )
+        _check_text("title", self.title)
+        _check_text("description", self.about.get("description", ""))
+        check_published(self.about.get("published", {}))
 
     def run(
         self, out: Path, *, workers: int | None = None, progress: Progress | None = None
@@ -72,14 +98,33 @@ class Experiment:
         return even_rounds(self.environment.horizon, 60) if plane else ()
 
     def _write_summaries(self, result: Result, folder: Path) -> None:
-        tables = {"summary.csv": result.summary()}
-        if any(hasattr(policy, "detections") for policy in self.policies.values()):
-            tables["detections.csv"] = result.detections_frame()
+        tables = {"summary.csv": result.summary(), "detections.csv": result.detections_frame()}
         if self.coverage:
             tables["coverage.csv"] = result.coverage_frame()
         for name, table in tables.items():
             with atomic_write(folder / name) as file:
                 table.to_csv(file, index=False)
+
+
+def check_name(name: Any) -> None:
+    """Refuse a name that cannot be that of a folder for the results."""
+    if not (isinstance(name, str) and re.fullmatch(r"[\w-][\w .-]*", name)):
+        raise ValueError(f"name must be letters, digits, '-', '_' and '.', got {name!r}")
+
+
+def check_published(published: Any) -> None:
+    """Refuse published values that are not one finite number per policy."""
+    if not isinstance(published, Mapping):
+        raise ValueError(f"published must be a table of one number per policy, got {published!r}")
+    for label, value in published.items():
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not (isinstance(label, str) and number and math.isfinite(value)):
+            raise ValueError(f"published: {label} must be a finite number, got {value!r}")
+
+
+def _check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text, got {value!r}")
 
 
 def logarithmic_rounds(horizon: int, count: int) -> tuple[int, ...]:

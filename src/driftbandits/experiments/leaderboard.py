@@ -21,6 +21,7 @@ from ..simulation import Result, simulate
 from ..simulation.fingerprint import describe, versions
 from ..simulation.statistics import mean_interval, standard_error
 from .contestants import Contestant, enter, fixed_discounts, reference
+from .parsing import labels_of
 from .recovery import checkpoints, recovery
 from .settings import BUILT_IN, Settings, built_in, prepare
 from .standings import markdown
@@ -81,7 +82,7 @@ def run_leaderboard(
         workers: Threads; changes no number.
         seed: Names all streams of random numbers.
         environments: Settings by name; the `suite` unless given.
-        policies: Labels of registered policies; all of them unless given.
+        policies: Labels or class names of registered policies; all of them unless given.
         progress: Called with what is played, and the numbers of finished and of all replications.
 
     Returns:
@@ -216,11 +217,8 @@ def _mean_curve(result: Result, label: str) -> Array:
 
 def _chosen(labels: Iterable[str] | None) -> dict[str, type[Policy]]:
     offered = registered()
-    wanted = list(offered) if labels is None else list(labels)
-    for label in wanted:
-        if label not in offered:
-            raise ValueError(f"policy must be one of {', '.join(offered)}, got {label!r}")
-    return {label: offered[label] for label in wanted}
+    wanted = list(offered) if labels is None else labels
+    return {label: offered[label] for name in wanted for label in labels_of(name, offered)}
 
 
 def _settings(name: str) -> Settings:

@@ -31,14 +31,14 @@ def make(place: str, maker: Maker[Made], table: Mapping[str, Any], **known: Any)
 
 @contextmanager
 def errors_at(place: str) -> Iterator[None]:
-    """Let errors about values say in which table these are."""
+    """Let errors about values name the table that the values are in; "" is the whole file."""
     try:
         yield
     except (TypeError, ValueError) as error:
         # An error of a kind of its own says by itself what it is about.
         if type(error) not in (TypeError, ValueError):
             raise
-        raise SettingsError(f"{place}: {error}") from None
+        raise SettingsError(f"{place}: {error}" if place else str(error)) from None
 
 
 def check_keys(
@@ -55,4 +55,32 @@ def check_keys(
             raise SettingsError(f"{place}: unknown key {key!r}; it takes {', '.join(keys)}")
     for key in keys:
         if key not in table and arguments[key].default is inspect.Parameter.empty:
-            raise SettingsError(f"{place}: the key {key} is missing")
+            raise SettingsError(f"{place}: the key {key} is missing; it takes {', '.join(keys)}")
+
+
+def check_integers(place: str, value: Any) -> None:
+    """Refuse integers beyond 64 bits, anywhere in a table: TOML has none, and arrays neither."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            check_integers(f"{place}.{key}" if place else str(key), item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            check_integers(place, item)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise SettingsError(f"{place} must be an integer of 64 bits, got {value}")
+
+
+def labels_of(name: str, classes: Mapping[str, type[Any]]) -> list[str]:
+    """Labels that ``name`` stands for: itself, or those of the policies of this class.
+
+    Examples:
+        >>> from driftbandits import DLinUCB, registered
+        >>> labels_of("DLinUCB", registered()), labels_of("dLinUCB", registered())
+        (['D-LinUCB'], ['dLinUCB'])
+    """
+    if name in classes:
+        return [name]
+    found = [label for label, policy in classes.items() if policy.__name__ == name]
+    if not found:
+        raise SettingsError(f"policy must be one of {', '.join(classes)}, got {name!r}")
+    return found

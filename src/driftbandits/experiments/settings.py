@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from importlib import resources
@@ -29,8 +28,16 @@ from ..environments.random_paths import RandomJumps, SignFlips, SwitchingArm
 from ..policies import Policy, Problem, registered
 from .as_published import DLinUCBAsPublished
 from .criteo import criteo_environment
-from .experiment import Experiment, logarithmic_rounds
-from .parsing import SettingsError, check_keys, errors_at, make, table_at
+from .experiment import Experiment, check_name, logarithmic_rounds
+from .parsing import (
+    SettingsError,
+    check_integers,
+    check_keys,
+    errors_at,
+    labels_of,
+    make,
+    table_at,
+)
 
 Settings = dict[str, Any]
 
@@ -56,7 +63,7 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
 _NOISES: dict[str, Callable[..., Any]] = {"gaussian": Gaussian, "bounded": Bounded}
 _PARTS = {"path": _PATHS, "actions": _ACTIONS, "noise": _NOISES}
 
-_KEYS = {
+_KEYS = (
     "name",
     "title",
     "description",
@@ -69,7 +76,7 @@ _KEYS = {
     "problem",
     "policies",
     "published",
-}
+)
 
 
 def built_in(name: str) -> Settings:
@@ -110,36 +117,43 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
     ``data`` is the user's copy of the Criteo log; without it a stand-in is made in ``cache``.
     """
     environment, problem, facts = prepare(settings, data=data, cache=cache)
-    return Experiment(
-        name=settings["name"],
-        title=str(settings.get("title", settings["name"])),
-        environment=environment,
-        policies=_policies(settings, problem),
-        replications=settings.get("replications", 100),
-        seed=settings.get("seed", 0),
-        regret_rounds=_rounds(settings, environment.horizon),
-        coverage=settings.get("coverage", False),
-        about={
-            "description": settings.get("description", "").strip(),
-            "published": settings.get("published", {}),
-            "problem": problem,
-            **facts,
-        },
-    )
+    policies = _policies(settings, problem)
+    description = settings.get("description", "")
+    with errors_at(""):
+        return Experiment(
+            name=settings["name"],
+            title=str(settings.get("title", settings["name"])),
+            environment=environment,
+            policies=policies,
+            replications=settings.get("replications", 100),
+            seed=settings.get("seed", 0),
+            regret_rounds=_rounds(settings, environment.horizon),
+            coverage=settings.get("coverage", False),
+            about={
+                "description": description.strip() if isinstance(description, str) else description,
+                "published": settings.get("published", {}),
+                "problem": problem,
+                **facts,
+            },
+        )
 
 
 def prepare(
     settings: Settings, *, data: Path | None = None, cache: Path | None = None
 ) -> tuple[Environment, Problem, dict[str, Any]]:
     """The environment of settings, what policies are told of it, and what is said of its data."""
-    unknown = sorted(settings.keys() - _KEYS)
+    unknown = sorted(settings.keys() - set(_KEYS))
     if unknown:
-        raise SettingsError(f"unknown setting(s): {', '.join(unknown)}")
-    _name(settings)
+        raise SettingsError(
+            f"unknown setting(s): {', '.join(unknown)}; the settings are {', '.join(_KEYS)}"
+        )
+    check_integers("", settings)
     horizon, seed = _need(settings, "horizon"), settings.get("seed", 0)
-    # Before an environment says it of its own table.
-    whole("horizon", horizon, least=1)
-    whole("seed", seed, least=0)
+    with errors_at(""):
+        check_name(_need(settings, "name"))
+        # Before an environment says it of its own table.
+        whole("horizon", horizon, least=1)
+        whole("seed", seed, least=0)
     environment, facts = _environment(settings, horizon, seed, data, cache)
     return environment, _problem(settings, environment, seed, facts), facts
 
@@ -198,6 +212,7 @@ def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
         name = options.pop("policy", None)
         if not isinstance(name, str):
             raise SettingsError(f"policies: policy must be a string, got {name!r}")
+        (name,) = labels_of(name, _classes())
         label = options.pop("label", name)
         if not isinstance(label, str):
             raise SettingsError(f"policies: a label must be a string, got {label!r}")
@@ -211,13 +226,14 @@ def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
 
 def _policy(name: str, place: str, options: Settings, problem: Problem) -> Policy:
     """A policy at its documented tuning, but for the options that are given."""
-    classes: dict[str, type[Policy]] = registered()
-    classes[DLinUCBAsPublished.label] = DLinUCBAsPublished
-    if name not in classes:
-        raise SettingsError(f"policy must be one of {', '.join(classes)}, got {name!r}")
     with errors_at("problem"):
-        tuned = classes[name].tuned(problem)
+        tuned = _classes()[name].tuned(problem)
     return make(place, type(tuned), {**tuned.config, **options})
+
+
+def _classes() -> dict[str, type[Policy]]:
+    """What a file can name: the registered policies, and D-LinUCB as published."""
+    return {**registered(), DLinUCBAsPublished.label: DLinUCBAsPublished}
 
 
 def _rounds(settings: Settings, horizon: int) -> tuple[int, ...]:
@@ -229,15 +245,7 @@ def _rounds(settings: Settings, horizon: int) -> tuple[int, ...]:
     raise SettingsError(f"rounds must be 'even' or 'logarithmic', got {spacing!r}")
 
 
-def _name(settings: Settings) -> str:
-    """The name, which is that of a folder for the results."""
-    name = _need(settings, "name")
-    if not (isinstance(name, str) and re.fullmatch(r"[\w-][\w .-]*", name)):
-        raise SettingsError(f"name must be letters, digits, '-', '_' and '.', got {name!r}")
-    return name
-
-
 def _need(settings: Settings, key: str) -> Any:
     if key not in settings:
-        raise SettingsError(f"the setting {key} is missing")
+        raise SettingsError(f"the setting {key} is missing; the settings are {', '.join(_KEYS)}")
     return settings[key]

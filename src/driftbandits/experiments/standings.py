@@ -141,13 +141,19 @@ def _standings_text(scores: pd.DataFrame) -> str:
             _number(row.get("rank"), 1),
             _number(row.get("rank_in_class"), 1),
             _number(row.get("ratio"), 2),
-            f"{_number(row.get('worst'), 2)} ({row.get('worst_in')})",
+            _worst(row),
             _recovery(row),
             _number(row.get("time"), 1),
         )
         for row in standings(scores).to_dict("records")
     ]
     return table(header, rows)
+
+
+def _worst(row: dict[Hashable, Any]) -> str:
+    place = row.get("worst_in")
+    where = f" ({place})" if isinstance(place, str) else ""
+    return _number(row.get("worst"), 2) + where
 
 
 def _recovery(row: dict[Hashable, Any]) -> str:

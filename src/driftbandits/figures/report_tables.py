@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 
@@ -67,7 +66,7 @@ def swatch(result: Result, policy: str) -> str:
 
 def final_regrets(result: Result) -> str:
     """Final regrets; the page's script fills the differences to the chosen reference."""
-    published = result.config.get("published") or {}
+    published = _published(result)
     head = ["Policy", "Mean", "95% interval", "5% to 95% of runs"]
     head += ["Difference", "95% interval"]
     head += ["Published", "Ours − published"] if published else []
@@ -87,10 +86,16 @@ def final_regrets(result: Result) -> str:
     return table(caption, head, rows)
 
 
-def _beside(ours: float, published: Any) -> list[str]:
-    if published is None:
+def _published(result: Result) -> dict[str, float]:
+    """Published values by policy; what is not a number, in older results, is left out."""
+    values = result.config.get("published")
+    pairs = values.items() if isinstance(values, Mapping) else ()
+    return {label: float(x) for label, x in pairs if type(x) in (int, float) and math.isfinite(x)}
+
+
+def _beside(ours: float, theirs: float | None) -> list[str]:
+    if theirs is None:
         return [_NOTHING, _NOTHING]
-    theirs = float(published)
     share = f" ({(ours - theirs) / theirs:+.1%})".replace("-", "−") if theirs else ""
     return [number(theirs), number(ours - theirs, sign=True) + share]
 

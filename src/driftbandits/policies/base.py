@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..core.arrays import Array, float_array, numbers, positive, whole
-from ..core.blocks import Block
+from ..core.blocks import Block, BlockError
 from ..core.entry_points import (
     LARGEST_REWARD,
     NORM_SLACK,
@@ -195,12 +195,12 @@ class Policy(ABC):
     def _check_fit(self, block: Block, regret: Array, missing: Array) -> None:
         """Refuse actions that the policy is not for, and nowhere to write to."""
         if block.actions.shape[1] != self.dim:
-            raise ValueError(
+            raise BlockError(
                 f"{self.label} has dim = {self.dim}, "
                 f"the environment actions of length {block.actions.shape[1]}"
             )
         if not block.longest <= self.action_bound * (1.0 + NORM_SLACK):
-            raise ValueError(
+            raise BlockError(
                 f"{self.label} has action_bound = {self.action_bound}, "
                 f"the environment an action of norm {block.longest:.9g}"
             )

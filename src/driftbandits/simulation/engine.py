@@ -19,6 +19,10 @@ from ..environments import Environment
 from ..policies import Policy
 
 
+class PlayerError(ValueError):
+    """A player of one's own chose something that is not on offer."""
+
+
 @runtime_checkable
 class Player(Protocol):
     """Anything that can be simulated: a policy of this package, or an object of one's own."""
@@ -146,7 +150,10 @@ def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
         actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
         k: Any = player.select(actions)
         if isinstance(k, bool) or not (isinstance(k, (int, np.integer)) and 0 <= k < len(actions)):
-            raise ValueError(f"select must return an index below {len(actions)}, got {k!r}")
+            raise PlayerError(
+                f"{type(player).__name__}.select must return an index below {len(actions)}, "
+                f"got {k!r}"
+            )
         reward = block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)]
         total += block.best[t] - block.means[t, k]
         regret[t] = total

@@ -11,7 +11,6 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from .._version import __version__
 from ..policies import Policy
 
 _SMALL = 64
@@ -52,7 +52,7 @@ def describe(value: Any) -> Any:
 def versions() -> dict[str, str]:
     """What computed it."""
     return {
-        "driftbandits": version("driftbandits"),
+        "driftbandits": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,

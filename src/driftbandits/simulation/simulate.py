@@ -75,9 +75,9 @@ def simulate(
         True
     """
     whole("replications", replications, least=1)
-    _check_policies(policies)
+    check_policies(policies)
     if coverage:
-        _check_coverage(policies)
+        check_coverage(policies)
     if regret_rounds is None:
         regret_rounds = even_rounds(environment.horizon, 200)
     plan = Plan(
@@ -96,7 +96,7 @@ def simulate(
     return _resume(plan, config, replications, workers, Path(folder), progress)
 
 
-def _check_policies(policies: Mapping[str, Contestant]) -> None:
+def check_policies(policies: Mapping[str, Contestant]) -> None:
     """Refuse what cannot be started afresh in each replication."""
     if not isinstance(policies, Mapping):
         raise TypeError(f"policies must be a mapping from names to policies, got {policies!r}")
@@ -111,7 +111,7 @@ def _check_policies(policies: Mapping[str, Contestant]) -> None:
             )
 
 
-def _check_coverage(policies: Mapping[str, Contestant]) -> None:
+def check_coverage(policies: Mapping[str, Contestant]) -> None:
     """Refuse policies of which it cannot be said whether their confidence set covers."""
     for name, entry in policies.items():
         if not isinstance(entry, Policy) or not entry.checks_coverage:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from benchmarks.elsewhere.section import Score
+
 from driftbandits.experiments import run_leaderboard, suite
 from driftbandits.experiments.leaderboard import ratio_of_means
 from driftbandits.figures import write_report
@@ -72,6 +72,15 @@ def test_every_interval_of_two_replications_is_as_wide_as_the_table_says(tmp_pat
     score = Score("elsewhere", "test", finals[0], finals[1], "10")
     half = 12.7062 * error
     assert score.ratio == pytest.approx((ratio, ratio - half, ratio + half), abs=1e-5)
+
+
+@pytest.mark.parametrize("published", [970, {"policy 0": "much"}, {"policy 0": 3}])
+def test_a_result_with_odd_published_values_can_be_reported(published: Any, tmp_path: Any) -> None:
+    """Such a result could be saved once, and then broke every later report of its folder."""
+    result = result_of(np.array([[10.0, 14.0], [5.0, 6.0]]))
+    result.config["published"] = published
+    page = write_report({"test": result}, tmp_path / "report.html").read_text("utf-8")
+    assert ("Ours − published" in page) == (published == {"policy 0": 3})
 
 
 def test_the_leaderboards_intervals_are_students(tmp_path: Any) -> None:
