@@ -11,7 +11,18 @@ from types import ModuleType
 
 from driftbandits.experiments.leaderboard import SUITE
 
-from . import adaptive, catalogue, delays, libraries, online, rivals, scaling, simulation, startup
+from . import (
+    adaptive,
+    catalogue,
+    clicks,
+    delays,
+    libraries,
+    online,
+    rivals,
+    scaling,
+    simulation,
+    startup,
+)
 from .elsewhere import real
 from .elsewhere import section as elsewhere
 from .measure import Row
@@ -26,7 +37,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     scaling,
     startup,
 )
-ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays)
+ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks)
 
 
 def main() -> None:
@@ -65,8 +76,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         choices=[s.NAME for s in SECTIONS + ON_REQUEST],
-        help="one section; rivals (some 20 minutes an environment), elsewhere, real and "
-        "delays are only played if named",
+        help="one section; rivals (some 20 minutes per environment), elsewhere, real, delays and "
+        "clicks are only played if named",
     )
     parser.add_argument(
         "--environment",

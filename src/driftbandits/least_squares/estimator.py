@@ -1,4 +1,7 @@
-"""Weighted least squares with an L2 penalty: the estimator under every policy here.
+"""Weighted least squares with an L2 penalty, on its own.
+
+`WeightedLeastSquares` is for weights that no policy has. The policies do not use it: they keep the
+same sums in compiled state, and share its parts, `sums` and `radii`.
 
 With positive predictable weights w_s, and deterministic λ and μ that may change from query to
 query (Section 2 of Russac, Vernade and Cappé, NeurIPS 2019):
