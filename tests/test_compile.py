@@ -145,7 +145,7 @@ def test_an_edited_kernel_is_compiled_anew(tmp_path: Path) -> None:
     assert made
     assert radius_of(package, cache) == before
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")} == made
-    kernel = package / "confidence.py"
+    kernel = package / "least_squares" / "radii.py"
     source = kernel.read_text()
     assert source.count("2.0 * np.log(1.0 / delta)") == 1
     kernel.write_text(source.replace("2.0 * np.log(1.0 / delta)", "8.0 * np.log(1.0 / delta)"))

@@ -242,6 +242,6 @@ def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     """The entry points of a policy's kernels, for a state of ``fields``; compiled on first call."""
     names = kernels._asdict()
     label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype.kind}" for field in fields)])
-    names["unpack"] = unpacker(names.pop("Parameters"), names.pop("State"), fields)
+    names["unpack"] = unpacker(names["Parameters"], names["State"], fields)
     templates = EntryPoints(_select, _score, _learn_one, _learn_many, _advance, _prepare, _play)
     return EntryPoints(*(entry_point(template, label, **names) for template in templates))
