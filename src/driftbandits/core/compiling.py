@@ -22,6 +22,7 @@ import numba
 from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler import Compiler
 
+from .disk_cache import disk_cache
 from .identity import identity
 
 _PACKAGE = Path(__file__).parent.parent
@@ -136,11 +137,9 @@ def entry_point(template: Callable[..., Any], label: str, **names: object) -> Ca
     bound.__qualname__ = f"{plain.__qualname__}_{label}_{(made_of or 'unknown')[:16]}"
     # What was typed at a prompt would leave a file behind for each of its versions.
     cached = made_of is not None and all(map(_has_file, names.values()))
-    compiled = numba.njit(cache=cached, **_OPTIONS)(bound)
+    compiled = numba.njit(**_OPTIONS)(bound)
     if cached:
-        # numba's stamp covers the template's file alone; a kernel edited elsewhere would go on
-        # running as it was.
-        compiled._cache._cache_file._source_stamp = package_digest()
+        compiled._cache = disk_cache(bound, package_digest())
     return cast(Callable[..., Any], compiled)
 
 
