@@ -205,7 +205,7 @@ class History:
     """Every observation with its round, and the clock n."""
 
     clock: float = 0.0
-    moves: int = 0
+    steps: int = 0  # changes of the estimate: rounds that close, and each late reward
     rounds: list[float] = field(default_factory=list)
     actions: list[Floats] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
@@ -214,7 +214,9 @@ class History:
         """Take note of what happened."""
         if not isinstance(event, Late):
             self.clock += event.rounds if isinstance(event, Advance) else 1.0
-            self.moves += 1
+            self.steps += 1
+        else:
+            self.steps += len(event.rewards)
         if isinstance(event, Advance):
             return
         count = len(event.rewards)

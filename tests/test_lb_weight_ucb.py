@@ -62,3 +62,25 @@ def test_lb_weight_ucb_has_the_tuning_of_the_theorem() -> None:
     assert policy.ridge == 3.0
     assert policy.gamma == pytest.approx(1 - math.sqrt(2.5 / 3600), rel=1e-14)
     assert LBWeightUCB.from_budget(dim=3, horizon=1200, ridge=0.5).ridge == 0.5
+
+
+class OneMatrix(weighted.WeightedPolicy):
+    """Another member of the family that discounts and takes widths from V."""
+
+    tuned = classmethod(lambda cls, problem: cls(dim=problem.dim))
+
+    def _make_parameters(self) -> weighted.Parameters:
+        return self._parameters_with(gamma=0.5, radius=weighted.PER_ROUND)
+
+    def _initial_state(self) -> weighted.State:
+        return weighted.initial_state(dim=self.dim, ridge=self.ridge)
+
+
+def test_any_member_of_the_family_may_have_one_matrix() -> None:
+    """Units are the family's matter: V = 1 + 1/2 + 1 as stored is 4 times that."""
+    policy = OneMatrix(dim=1, ridge=1.0)
+    for _ in range(2):
+        policy.update([1.0], 1.0)
+    assert policy.widths([[1.0]])[0] == pytest.approx(2.5**-0.5, rel=1e-14)
+    expected = policy.theta[0] + policy.radius * 2.5**-0.5
+    assert policy.scores([[1.0]])[0] == pytest.approx(expected, rel=1e-14)

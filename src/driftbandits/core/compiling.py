@@ -9,14 +9,21 @@ Python functions, for a debugger.
 from __future__ import annotations
 
 import hashlib
+import itertools
+import os
+import secrets
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler import Compiler
+
+from .disk_cache import disk_cache
+from .identity import identity
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -38,6 +45,21 @@ _OPTIONS: dict[str, Any] = {
 # arithmetic of a small kernel (measured: 1.2 µs a round instead of 0.3 µs at d = 2, K = 50). A
 # kernel that allocates nothing, nor calls one that does, needs neither.
 _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False, "forceinline": True}
+
+
+def _name_apart() -> None:
+    """Let numba number functions from a place of this process's own.
+
+    A number is part of a symbol's name, and counts from 1 in every process. So two processes could
+    cache different code under one symbol, and a third that loads both would run the first for both.
+    """
+    cast(Any, FunctionIdentity)._unique_ids = itertools.count(secrets.randbits(48) << 16)
+
+
+if COMPILING:
+    _name_apart()
+    if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+        os.register_at_fork(after_in_child=_name_apart)
 
 
 def kernel(function: Function) -> Function:
@@ -105,48 +127,34 @@ def entry_point(template: Callable[..., Any], label: str, **names: object) -> Ca
     """Compile ``template`` for calls from Python, with its global ``names`` bound.
 
     Functions passed as arguments would defeat numba's disk cache, so the template is copied with
-    the policy's kernels among its globals, under a name of its own.
+    the policy's kernels among its globals, under a name that tells them apart from all others.
     """
     plain = getattr(template, "py_func", template)
     bound = types.FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__)
-    functions = _functions(names.values())
-    sources = _sources_outside(functions)
-    bound.__qualname__ = f"{plain.__qualname__}_{label}_{_digest(functions, sources)[:16]}"
-    # What was typed at a prompt has no file to tell one version of it from the next.
-    cached = all(source.exists() for source in sources)
-    compiled = numba.njit(cache=cached, **_OPTIONS)(bound)
-    if cached and compiled is not bound:
-        # numba's stamp covers the template's file alone; a kernel edited elsewhere would go on
-        # running as it was.
-        compiled._cache._cache_file._source_stamp = package_digest()
+    if not COMPILING:
+        return bound
+    made_of = identity(names.values())
+    bound.__qualname__ = f"{plain.__qualname__}_{label}_{(made_of or 'unknown')[:16]}"
+    # What was typed at a prompt would leave a file behind for each of its versions.
+    cached = made_of is not None and all(map(_has_file, names.values()))
+    compiled = numba.njit(**_OPTIONS)(bound)
+    if cached:
+        compiled._cache = disk_cache(bound, package_digest())
     return cast(Callable[..., Any], compiled)
 
 
-def _functions(values: Iterable[object]) -> list[types.FunctionType]:
-    """The plain functions among what a template's names are bound to."""
-    plain = [getattr(value, "py_func", value) for value in values]
-    return [function for function in plain if isinstance(function, types.FunctionType)]
-
-
-def _sources_outside(functions: Iterable[types.FunctionType]) -> list[Path]:
-    """Files outside this package that kernels come from: policies of somebody else's."""
-    files = {Path(function.__code__.co_filename) for function in functions}
-    return sorted(file for file in files if _PACKAGE not in file.parents)
+def _has_file(value: object) -> bool:
+    """Whether a function comes from a file; anything else needs none."""
+    plain = getattr(value, "py_func", value)
+    return not isinstance(plain, types.FunctionType) or Path(plain.__code__.co_filename).exists()
 
 
 @cache
 def package_digest() -> str:
     """Hash of every source file that has kernels: what the disk cache is valid for."""
-    files = sorted(_PACKAGE.rglob("*.py"))
-    return _digest([], [file for file in files if b"compiling import" in file.read_bytes()])
-
-
-def _digest(functions: Iterable[types.FunctionType], files: Iterable[Path]) -> str:
-    """Hash of which functions are meant, and of what is in files."""
     digest = hashlib.sha256()
-    for function in functions:
-        where = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-        digest.update(where.encode())
-    for file in files:
-        digest.update(file.read_bytes() if file.exists() else b"")
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        text = file.read_bytes()
+        if b"compiling import" in text:
+            digest.update(text)
     return digest.hexdigest()

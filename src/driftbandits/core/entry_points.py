@@ -12,6 +12,8 @@ A policy brings named tuples for its parameters (floats) and its state (arrays),
         take in one observation, made ``age`` rounds ago
     advance(parameters, state, rounds)
         close rounds: move the clock in ``state.counters[CLOCK]``, and forget
+    late(parameters, state, age)
+        note that an observation comes in that no closing round comes with; called before `learn`
     misses(parameters, state, theta) -> bool
         whether the confidence set, if there is one, does not hold ``theta``
 
@@ -47,12 +49,17 @@ def _unbound(*arguments: Any) -> Any:
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
-unpack = choose = learn = advance = prepare = misses = _unbound
+unpack = choose = learn = advance = prepare = misses = late = _unbound
 
 
 @inline_kernel
 def nothing_to_prepare(parameters: Any, state: Any) -> None:
     """For policies that compute nothing beforehand."""
+
+
+@inline_kernel
+def late_is_no_matter(parameters: Any, state: Any, age: float) -> None:
+    """For policies that count rounds alone."""
 
 
 @inline_kernel
@@ -72,6 +79,7 @@ class Kernels(NamedTuple):
     advance: Callable[..., None]
     prepare: Callable[..., None] = nothing_to_prepare
     misses: Callable[..., bool] = never_misses
+    late: Callable[..., None] = late_is_no_matter
 
 
 class EntryPoints(NamedTuple):
@@ -184,7 +192,10 @@ def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, roun
     if rounds > 0.0:
         advance(parameters, state, rounds)
     for n in range(rewards.size):
-        learn(parameters, state, actions[n], rewards[n], ages[min(n, ages.size - 1)])
+        age = ages[min(n, ages.size - 1)]
+        if rounds == 0.0:
+            late(parameters, state, age)
+        learn(parameters, state, actions[n], rewards[n], age)
     return True
 
 
@@ -242,6 +253,6 @@ def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     """The entry points of a policy's kernels, for a state of ``fields``; compiled on first call."""
     names = kernels._asdict()
     label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype.kind}" for field in fields)])
-    names["unpack"] = unpacker(names.pop("Parameters"), names.pop("State"), fields)
+    names["unpack"] = unpacker(names["Parameters"], names["State"], fields)
     templates = EntryPoints(_select, _score, _learn_one, _learn_many, _advance, _prepare, _play)
     return EntryPoints(*(entry_point(template, label, **names) for template in templates))

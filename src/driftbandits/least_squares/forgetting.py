@@ -70,13 +70,20 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
 
 
 @inline_kernel
+def is_remembered(p: Any, s: Any, age: float) -> bool:
+    """Whether an observation made ``age`` rounds ago is in the window and not before a restart."""
+    # Ages are compared, not rounds: the same subtraction on both sides leaves no rounding.
+    in_window = p.window == 0.0 or age < p.window
+    return bool(in_window and age <= s.counters[CLOCK] - s.counters[LAST_RESTART])
+
+
+@inline_kernel
 def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add an observation made ``age`` rounds ago, as if it had come on time.
 
     One whose round has left the window, or lies before the last restart, changes nothing.
     """
-    # Ages are compared, not rounds: the same subtraction on both sides leaves no rounding.
-    if (p.window > 0.0 and age >= p.window) or age > s.counters[CLOCK] - s.counters[LAST_RESTART]:
+    if not is_remembered(p, s, age):
         return
     weight = s.counters[UNIT]
     if age != 0.0:

@@ -165,7 +165,7 @@ class Policy(ABC):
         done = (
             self._learned(rows, values, _ON_TIME, 1.0)
             if round is None
-            else self._learn_late(rows, values, self._ages(round, len(rows)))
+            else self._learned(rows, values, self._ages(round, len(rows)), 0.0)
         )
         if not done:
             self._refuse(rows, values)
@@ -308,10 +308,6 @@ class Policy(ABC):
         """Undo the growth of a state that had nothing to grow for."""
         object.__setattr__(self, "_packed", before[0])
         object.__setattr__(self, "_state", before[1])
-
-    def _learn_late(self, rows: Array, rewards: Array, ages: Array) -> bool:
-        """Whether rewards of earlier rounds were learned."""
-        return self._learned(rows, rewards, ages, 0.0)
 
     def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
         """Actions as (n, d) and rewards as (n,), their values still to be checked."""

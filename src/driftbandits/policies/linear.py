@@ -21,6 +21,7 @@ class Fit(NamedTuple):
     mu: float  # that ridge
     theta: Array  # (d,), θ̂
     radius: float  # β
+    scale: float = 1.0  # what widths by these arrays are multiplied by
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,7 +61,7 @@ class EstimatingPolicy(Policy):
         out = np.empty(len(rows))
         columns = np.array(rows.T, order="C")
         widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
-        return out
+        return out * fit.scale
 
     def _validate(self) -> None:
         positive("ridge", self.ridge)

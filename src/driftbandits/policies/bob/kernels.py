@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ...core.arrays import Array
 from ...core.compiling import kernel, lean_kernel
+from ...core.entry_points import late_is_no_matter
 from ...core.linalg import argmax, copy
 from ...core.randomness import uniform
 from ...least_squares.forgetting import CLOCK, COUNTERS, LAST_RESTART, start_afresh
@@ -165,5 +166,11 @@ def advance(p: Any, s: Any, rounds: float) -> None:
 
 
 BOB_KERNELS = family.WEIGHTED._replace(
-    name="bob", Parameters=Parameters, State=State, prepare=prepare, learn=learn, advance=advance
+    name="bob",
+    Parameters=Parameters,
+    State=State,
+    prepare=prepare,
+    learn=learn,
+    advance=advance,
+    late=late_is_no_matter,  # no member has an anytime radius
 )

@@ -40,6 +40,7 @@ from ...least_squares.forgetting import (
     STORED,
     UNIT,
     WEIGHT_SQUARES,
+    is_remembered,
     make_room,
     pass_time,
     remember,
@@ -230,13 +231,18 @@ def _optimistic_in_the_plane(
         scores[k] = t0 * first[k] + t1 * second[k] + radius * np.sqrt(max(square, 0.0))
 
 
+def width_scale(s: State) -> float:
+    """√unit where widths come from V alone, stored as V · unit; 1 where Ṽ is stored too."""
+    return float(np.sqrt(s.counters[UNIT])) if s.gram_squared.shape[1] == 0 else 1.0
+
+
+_width_scale = inline_kernel(width_scale)
+
+
 @inline_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The action of the largest upper confidence bound."""
-    radius = s.counters[RADIUS]
-    if s.gram_squared.shape[1] == 0:
-        radius *= np.sqrt(s.counters[UNIT])  # widths from V alone come in units of 1/√unit
-    mu = s.counters[MU]
+    radius, mu = s.counters[RADIUS] * _width_scale(s), s.counters[MU]
     optimistic(s.factor, s.gram_squared, mu, s.theta, radius, columns, scratch, scores)
     return argmax(scores)
 
@@ -265,6 +271,13 @@ def _square_as_released(
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Let the memory fade by ``rounds`` rounds."""
     pass_time(p, s, rounds)
+
+
+@inline_kernel
+def late(p: Parameters, s: State, age: float) -> None:
+    """Count a change that no closing round comes with: one more for an anytime bound to cover."""
+    if is_remembered(p, s, age):
+        s.counters[STEPS] += 1.0
 
 
 @inline_kernel
@@ -297,20 +310,13 @@ WEIGHTED = Kernels(
     advance=advance,
     prepare=prepare,
     misses=misses,
+    late=late,
 )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedEstimate(EstimatingPolicy):
     """A policy that keeps the family's state, however it chooses."""
-
-    def _learn_late(self, rows: Array, rewards: Array, ages: Array) -> bool:
-        known = self._state.counters[WEIGHT_SQUARES]
-        done = super()._learn_late(rows, rewards, ages)
-        if self._state.counters[WEIGHT_SQUARES] != known:
-            # A change that no closing round comes with: one more for an anytime bound to cover.
-            self._state.counters[STEPS] += 1.0
-        return done
 
     @property
     def design(self) -> Array:
@@ -366,7 +372,8 @@ class WeightedEstimate(EstimatingPolicy):
         self._prepare()
         state = self._state
         mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
-        return Fit(state.factor, state.gram_squared, mu, state.theta, radius)
+        scale = width_scale(state)
+        return Fit(state.factor, state.gram_squared, mu, state.theta, radius, scale)
 
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         capacity = len(state.history)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-import numpy as np
-
-from ...core.arrays import Array, one_of, open_unit
-from ...least_squares.forgetting import UNIT
+from ...core.arrays import one_of, open_unit
 from ...theory import tuning as rules
 from ..problem import Problem
 from ..registry import register
@@ -63,11 +60,6 @@ class LBWeightUCB(WeightedPolicy):
         options = problem.common()
         del options["ridge"]
         return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
-
-    def widths(self, actions: Any) -> Array:
-        """√(aᵀ V⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
-        # The stored V is in units of the stored weights.
-        return np.asarray(super().widths(actions) * np.sqrt(self._state.counters[UNIT]))
 
     def _validate(self) -> None:
         super()._validate()

@@ -1,0 +1,138 @@
+"""Compiled code on disk: a cache that may be missing, full or damaged, and never stops a call.
+
+One file holds one compiled function for one signature:
+
+    SHA-256 of the rest | a line (version of numba, stamp of the sources, key) | the code, pickled
+
+numba finds the folder: ``NUMBA_CACHE_DIR`` if it is set, then the package's own, then the user's.
+Its own files have no checksum, and a second file that lists them: a flipped bit would run, and two
+processes that write at once can leave the list of one with the code of the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import warnings
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.serialize import dumps
+
+from .storage import atomic_write
+
+# numba has no types.
+_NumbaCache: Any = FunctionCache
+_NumbaNoCache: Any = NullCache
+
+
+class CacheWarning(RuntimeWarning):
+    """Compiled code could not be kept on disk or read from there, and is made again."""
+
+
+class DamagedError(Exception):
+    """A file that is not what was written."""
+
+
+def disk_cache(function: FunctionType, stamp: str) -> Any:
+    """The cache for a compiled function, valid while ``stamp`` stays; where numba looks for one."""
+    try:
+        return _DiskCache(function, stamp)
+    except (RuntimeError, OSError):  # numba has found no folder that it can write to
+        return _NoCache()
+
+
+_said: set[str] = set()
+
+
+def _say_once(problem: str) -> None:
+    """Warn of a problem that every further function would have too."""
+    if problem in _said:
+        return
+    _said.add(problem)
+    warnings.warn(
+        f"{problem}. Everything works, but each start compiles again, which takes seconds. Set "
+        "NUMBA_CACHE_DIR to a folder that can be written to and has some MB free.",
+        CacheWarning,
+        stacklevel=2,
+    )
+
+
+class _NoCache(_NumbaNoCache):  # type: ignore[misc]
+    """Where nothing can be kept; said when the first function is needed, not on import."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        _say_once(
+            "compiled code cannot be kept: neither the folder of driftbandits nor the user's cache "
+            "folder can be written to"
+        )
+
+
+class _DiskCache(_NumbaCache):  # type: ignore[misc]
+    """numba's cache, with files of our own, from which no error reaches a caller."""
+
+    def __init__(self, function: FunctionType, stamp: str) -> None:
+        super().__init__(function)
+        self._cache_file = CacheFiles(Path(self._cache_path), self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # what is damaged can fail in any way
+            warnings.warn(
+                f"compiled code in {self._cache_path} cannot be used and is made again: {error}",
+                CacheWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # the code is compiled, and only that matters now
+            reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+            _say_once(f"compiled code cannot be written to {self._cache_path}: {reason}")
+
+
+class CacheFiles:
+    """The files of one function, one per signature and processor."""
+
+    def __init__(self, folder: Path, name: str, stamp: str) -> None:
+        self._folder, self._name = folder, name
+        self.stamp = stamp
+
+    def load(self, key: Any) -> Any:
+        """What `save` wrote under ``key``; None where there is nothing, or of other sources."""
+        try:
+            content = self._path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        checksum, body = content[:32], content[32:]
+        if hashlib.sha256(body).digest() != checksum:
+            raise DamagedError(f"{self._path(key).name} is damaged")
+        header, _, data = body.partition(b"\n")
+        if header != self._header(key):
+            return None
+        return pickle.loads(data)  # noqa: S301 - as numba does, from the folder that it chose
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write ``data``, whole or not at all."""
+        body = self._header(key) + b"\n" + dumps(data)
+        with atomic_write(self._path(key), sync=False) as file:
+            file.write(hashlib.sha256(body).digest() + body)
+
+    def flush(self) -> None:
+        """Remove all files of the function."""
+        for path in self._folder.glob(f"{self._name}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _header(self, key: Any) -> bytes:
+        return repr((numba.__version__, self.stamp, key)).encode()
+
+    def _path(self, key: Any) -> Path:
+        signature, processor, _ = key
+        which = hashlib.sha256(repr((signature, processor)).encode()).hexdigest()[:16]
+        return self._folder / f"{self._name}.{which}.nbc"
