@@ -174,7 +174,7 @@ def blockwise_radius(
     weight_squares: Any,
     gram_squared: Exact | None = None,
 ) -> np.longdouble:
-    """The block-wise radius with its law frozen at the block's start; ``gram_squared`` is Σ w² a aᵀ.
+    """The block-wise radius, its law frozen at the block's start; ``gram_squared`` is Σ w² a aᵀ.
 
     λ was last put in place at the clock ``restored``, ``between`` rounds after the time before.
     """
