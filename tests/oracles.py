@@ -141,16 +141,54 @@ def per_round_radius(k: Bounds, *, mu: float, weight_squares: Any) -> np.longdou
 
 
 def anytime_radius(k: Bounds, *, mu: float, weight_squares: Any, step: float) -> np.longdouble:
-    """Theorem 1 at δ_t = δ / (2 t (1 + log t)²)."""
-    t = exact(max(step, 1))
-    delta = exact(k.delta) / (2 * t * (1 + np.log(t)) ** 2)
+    """Theorem 1 at δ_t = δ / (1.7 t (1 + log t)²)."""
     spread = exact(k.action_bound) ** 2 * exact(weight_squares) / (k.dim * exact(mu))
-    return _radius(k, mu, delta, k.dim * np.log(1 + spread))
+    return _radius(k, mu, anytime_delta(k, step), k.dim * np.log(1 + spread))
+
+
+def anytime_delta(k: Bounds, step: float) -> Exact:
+    """δ_t = δ / (1.7 t (1 + log t)²)."""
+    t = exact(max(step, 1))
+    return exact(k.delta) / (exact(17) / 10 * t * (1 + np.log(t)) ** 2)
 
 
 def determinant_radius(k: Bounds, *, mu: float, V_squared: Exact) -> np.longdouble:
     """The appendix's Proposition: log(det Ṽ / μ^d) for the logarithm of Theorem 1."""
     return _radius(k, mu, exact(k.delta), log_determinant(V_squared / exact(mu)))
+
+
+def anytime_determinant_radius(
+    k: Bounds, *, mu: float, V_squared: Exact, step: float
+) -> np.longdouble:
+    """The determinant radius at δ_t."""
+    return _radius(k, mu, anytime_delta(k, step), log_determinant(V_squared / exact(mu)))
+
+
+def blockwise_radius(
+    k: Bounds,
+    *,
+    gamma: float,
+    clock: float,
+    restored: float,
+    between: int,
+    weight_squares: Any,
+    gram_squared: Exact | None = None,
+) -> np.longdouble:
+    """The block-wise radius, its law frozen at the block's start; ``gram_squared`` is Σ w² a aᵀ.
+
+    λ was last put in place at the clock ``restored``, ``between`` rounds after the time before.
+    """
+    rate = -np.log(exact(gamma))
+    length = between * max(1, round(float(2 / (k.dim * rate * between))))
+    block = math.floor(restored / length)
+    mu = k.ridge * exact(gamma) ** (2 * (exact(clock) - block * length))  # of the law
+    if gram_squared is None:
+        spread = exact(k.action_bound) ** 2 * exact(weight_squares) / (k.dim * mu)
+        volume = k.dim * np.log(1 + spread)
+    else:
+        volume = log_determinant(gram_squared / mu + np.eye(k.dim, dtype=np.longdouble))
+    # λ_t/√μ_t does not change as both fade.
+    return _radius(k, k.ridge, anytime_delta(k, block + 1), volume)
 
 
 def published_window_radius(k: Bounds, *, window: int) -> np.longdouble:

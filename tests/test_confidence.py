@@ -52,12 +52,35 @@ def test_published_window(k: Bounds, window: int) -> None:
 
 
 def test_the_anytime_levels_sum_to_less_than_delta() -> None:
-    levels = (confidence.anytime_delta(0.05, float(t)) for t in range(1, 200_000))
-    # ∫ dt / (2 t (1 + log t)²) from T on is 1 / (2 (1 + log T)).
-    tail = 0.05 / (2 * (1 + math.log(199_999)))
-    assert sum(levels) + tail < 0.05
+    total = sum(confidence.anytime_delta(0.05, float(t)) for t in range(1, 200_001))
+    # The terms decrease: the rest is at most ∫ 0.05 dt / (1.7 t (1 + log t)²) from 200,000 on.
+    rest = 0.05 / (1.7 * (1 + math.log(200_000)))
+    assert total + rest < 0.05
+    # With 1.69 for 1.7 the sum would exceed δ, so no smaller constant of two digits will do. The
+    # rest is at least the same integral from 200,001 on.
+    least = 0.05 / (1.7 * (1 + math.log(200_001)))
+    assert (total + least) * 1.7 / 1.69 > 0.05
 
 
-def test_the_anytime_level_never_exceeds_half_of_delta() -> None:
-    assert confidence.anytime_delta(0.1, 0.0) == confidence.anytime_delta(0.1, 1.0) == 0.05
-    assert confidence.anytime_delta(0.1, 2.0) < 0.05
+def test_the_anytime_level_starts_at_its_first_step() -> None:
+    first = confidence.anytime_delta(0.1, 1.0)
+    assert confidence.anytime_delta(0.1, 0.0) == first == pytest.approx(0.1 / 1.7, rel=REL)
+    assert confidence.anytime_delta(0.1, 2.0) < first
+
+
+def test_the_published_window_radius_against_the_per_round_one() -> None:
+    """For d ≥ 2 it is wider with one reward per round, and narrower with a hundred."""
+    k = Bounds(dim=2, ridge=0.1, noise=1.0, delta=0.01, theta_bound=1.0, action_bound=1.0)
+    published = confidence.published_window_radius(2, 0.1, 1.0, 0.01, 1.0, 1.0, 10.0)
+    assert published == pytest.approx(4.61, abs=0.005)
+    batches = oracles.per_round_radius(k, mu=0.1, weight_squares=10 * 100)
+    assert float(batches) == pytest.approx(5.44, abs=0.005)
+
+
+@given(bounds.filter(lambda k: k.dim >= 2), st.integers(1, 10**6), st.integers(1, 10**6))
+def test_the_published_window_radius_covers_one_reward_per_round(
+    k: Bounds, window: int, rounds: int
+) -> None:
+    published = oracles.published_window_radius(k, window=window)
+    per_round = oracles.per_round_radius(k, mu=k.ridge, weight_squares=min(rounds, window))
+    assert published >= per_round * (1 - REL)

@@ -114,12 +114,6 @@ def test_erratum_1_the_per_round_radius_holds_at_each_round() -> None:
     assert_at_most(failures, runs, 0.05)
 
 
-def test_erratum_1_the_anytime_radius_holds_at_all_rounds() -> None:
-    runs = 1000
-    failures = left_at_some_point(erratum(confidence="anytime"), 1000, runs)
-    assert_at_most(failures, runs, 0.05)
-
-
 @pytest.mark.thorough
 def test_erratum_1_on_long_runs() -> None:
     """At 10,000 rounds nearly all runs have left the per-round set, and few the anytime one."""
@@ -129,13 +123,64 @@ def test_erratum_1_on_long_runs() -> None:
     assert_at_most(left_at_some_point(anytime, 100_000, 100), 100, 0.05)
 
 
-def test_anytime_over_all_rounds_with_choices() -> None:
+UNIFORM = ["anytime", "anytime-determinant", "blockwise", "blockwise-determinant"]
+
+
+@pytest.mark.parametrize("confidence", UNIFORM)
+@pytest.mark.parametrize("every", [1, 10])
+def test_over_all_rounds_with_choices(confidence: Any, every: int) -> None:
     runs, delta = 300, 0.1
-    failures = 0
-    for seed in range(runs):
-        policy = DLinUCB(dim=DIM, gamma=0.9, delta=delta, noise=0.5, confidence="anytime")
-        failures += bool(misses(policy, parameter(seed), 1000, seed).any())
+    policy = DLinUCB(
+        dim=DIM, gamma=0.9, delta=delta, noise=0.5, confidence=confidence, restore_every=every
+    )
+    failures = sum(
+        bool(misses(policy.fresh(), parameter(seed), 1000, seed).any()) for seed in range(runs)
+    )
     assert_at_most(failures, runs, delta)
+
+
+@pytest.mark.parametrize("confidence", UNIFORM)
+def test_erratum_1_every_uniform_radius_holds_at_all_rounds(confidence: Any) -> None:
+    runs = 1000
+    assert_at_most(left_at_some_point(erratum(confidence=confidence), 1000, runs), runs, 0.05)
+
+
+def test_blockwise_over_all_rounds_and_narrower_than_anytime() -> None:
+    """d = 1, γ = 0.9974, 6000 rounds: the slow experiment's discount."""
+    runs, rounds = 300, 6000
+    options: dict[str, Any] = {"dim": 1, "gamma": 0.9974, "ridge": 0.1, "delta": 0.05}
+    for every in (1, 100):
+        policy = DLinUCB(confidence="blockwise", restore_every=every, **options)
+        assert_at_most(left_at_some_point(policy, rounds, runs), runs, 0.05)
+        mean: dict[str, float] = {}
+        for confidence in ("blockwise", "anytime"):
+            timed: Any = DLinUCB(confidence=confidence, restore_every=every, **options)
+            radii = []
+            for _ in range(rounds):
+                timed.update([1.0], 0.0)
+                radii.append(timed.radius)
+            mean[confidence] = float(np.mean(radii))
+        assert mean["blockwise"] < mean["anytime"] - 1.0
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.5])
+def test_one_block_of_the_blockwise_radius(delta: float) -> None:
+    """At one δ for every block: a block is left with probability δ at most, a run far more often.
+
+    The first is what Ville's inequality gives; the second is why the blocks share δ.
+    """
+    runs, blocks, gamma, ridge = 400, 100, 0.9, 0.1
+    length = round(2 / -math.log(gamma))
+    rng, total = np.random.default_rng(8), np.zeros(runs)
+    left = np.zeros((blocks, runs), dtype=bool)
+    for n in range(1, blocks * length):
+        total = gamma * total + rng.standard_normal(runs)
+        squares = (1 - gamma ** (2 * n)) / (1 - gamma**2)
+        law = ridge * gamma ** (2 * (n % length))
+        beta = math.sqrt(ridge) + math.sqrt(2 * math.log(1 / delta) + math.log(1 + squares / law))
+        left[n // length] |= np.abs(total - ridge) > beta * math.sqrt(squares + ridge)
+    assert_at_most(int(left.sum()), left.size, delta)
+    assert left.any(axis=0).mean() > delta + 5 * math.sqrt(delta * (1 - delta) / runs)
 
 
 def test_the_union_bound_of_a_window_over_its_horizon() -> None:

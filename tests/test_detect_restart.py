@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from driftbandits.environments import Block
 from driftbandits.policies.dal.policy import DetectRestartLinUCB
 from oracles import Bounds, Floats
 
@@ -109,3 +110,30 @@ def test_forced_rounds_are_as_frequent_as_stated() -> None:
 def test_the_test_needs_a_noise_level(value: float) -> None:
     with pytest.raises(ValueError, match="noise"):
         DetectRestartLinUCB(dim=2, noise=value)
+
+
+@pytest.mark.parametrize(("dim", "false_alarm"), [(1, 0.1), (2, 0.5)])
+def test_alarms_are_false_as_rarely_as_promised(dim: int, false_alarm: float) -> None:
+    """A parameter that stands still, at its largest norm: at most δ of runs ever restart."""
+    runs, rounds, restarted = 300, 800, 0
+    theta = np.zeros(dim)
+    theta[0] = 1.0
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, dim])
+        columns = rng.standard_normal((rounds, dim, 4))
+        columns /= np.linalg.norm(columns, axis=1, keepdims=True)
+        means = np.einsum("i,tik->tk", theta, columns)
+        block = Block(
+            first=1,
+            actions=columns,
+            parameters=np.tile(theta, (rounds, 1)),
+            means=means,
+            best=means.max(axis=1),
+            noise=0.5 * rng.standard_normal((rounds, 1)),
+            longest=1.0,
+        )
+        policy = DetectRestartLinUCB(dim=dim, noise=0.5, ridge=1.0, false_alarm=false_alarm)
+        policy.play(block, regret=np.empty(rounds))
+        restarted += len(policy.detections) > 0
+    error = math.sqrt(false_alarm * (1 - false_alarm) / runs)
+    assert restarted / runs <= false_alarm + 3 * error

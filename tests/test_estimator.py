@@ -85,11 +85,15 @@ def test_every_radius(data: Data, ridge: float, mu: float, step: int) -> None:
         "per-round": oracles.per_round_radius(k, mu=mu, weight_squares=squares),
         "anytime": oracles.anytime_radius(k, mu=mu, weight_squares=squares, step=step),
         "determinant": oracles.determinant_radius(k, mu=mu, V_squared=truth.V_squared),
+        "anytime-determinant": oracles.anytime_determinant_radius(
+            k, mu=mu, V_squared=truth.V_squared, step=step
+        ),
     }
     for kind, value in expected.items():
         got = estimator.radius(kind=kind, step=step, **options)  # type: ignore[arg-type]
         assert got == pytest.approx(float(value), rel=TOLERANCE)
     assert expected["determinant"] <= expected["per-round"] * (1 + TOLERANCE)
+    assert expected["anytime-determinant"] <= expected["anytime"] * (1 + TOLERANCE)
 
 
 @given(datasets(), st.floats(0.1, 10.0), st.floats(0.1, 10.0))

@@ -89,6 +89,42 @@ def test_asked_after_every_round(
         assert relative(policy.design, truth.V) < TOLERANCE
 
 
+@pytest.mark.parametrize("every", [1, 3, 20, 1000])
+@pytest.mark.parametrize("determinant", [False, True])
+@pytest.mark.parametrize("dim", [1, 2, FOLLOW_FROM])
+def test_the_blockwise_radius_with_a_fading_ridge(every: int, determinant: bool, dim: int) -> None:
+    """A block is a whole number of stretches between two restorations of λ."""
+    rng = np.random.default_rng(dim)
+    confidence: Any = "blockwise-determinant" if determinant else "blockwise"
+    policy = DLinUCB(
+        dim=dim, ridge=RIDGE, gamma=GAMMA, restore_every=every, confidence=confidence, delta=0.03
+    )
+    k = oracles.Bounds(
+        dim=dim, ridge=RIDGE, noise=1.0, delta=0.03, theta_bound=1.0, action_bound=1.0
+    )
+    actions = rng.standard_normal((400, dim))
+    actions /= np.linalg.norm(actions, axis=1, keepdims=True)
+    restored, between = 0, min(every, 152)  # γ^152 is the first power below a hundredth
+    for n in range(1, len(actions) + 1):
+        policy.update(actions[n - 1], rng.standard_normal())
+        if n - restored >= between:
+            restored = n
+        if n % 13:
+            continue
+        weights = GAMMA ** (n - np.arange(1.0, n + 1))
+        gram = np.einsum("s,si,sj->ij", weights**2, actions[:n], actions[:n])
+        expected = oracles.blockwise_radius(
+            k,
+            gamma=GAMMA,
+            clock=n,
+            restored=restored,
+            between=between,
+            weight_squares=(weights**2).sum(),
+            gram_squared=oracles.exact(gram) if determinant else None,
+        )
+        assert policy.radius == pytest.approx(float(expected), rel=TOLERANCE)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["LinUCB", "SW-LinUCB", "D-LinUCB"])
 def test_a_million_rounds_do_not_drift(name: str) -> None:

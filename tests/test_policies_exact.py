@@ -168,6 +168,41 @@ def test_d_linucb_with_the_anytime_radius(case: Case, gamma: float) -> None:
     )
 
 
+@given(cases(), discounts())
+def test_d_linucb_with_the_anytime_determinant_radius(case: Case, gamma: float) -> None:
+    on_time = [event for event in case.events if not isinstance(event, Late)]
+    k = case.bounds
+    replay(
+        DLinUCB(gamma=gamma, confidence="anytime-determinant", **case.options),
+        Case(k, case.source, on_time, case.actions),
+        lambda history: history.discounted(gamma),
+        lambda history, truth: oracles.anytime_determinant_radius(
+            k, mu=k.ridge, V_squared=truth.V_squared, step=history.moves
+        ),
+    )
+
+
+@given(cases(), discounts(), st.booleans())
+def test_d_linucb_with_the_blockwise_radius(case: Case, gamma: float, determinant: bool) -> None:
+    """Late rewards and all: blocks are counted by the clock, not by the number of changes."""
+    k = case.bounds
+
+    def radius(history: History, truth: Truth) -> np.longdouble:
+        return oracles.blockwise_radius(
+            k,
+            gamma=gamma,
+            clock=history.clock,
+            restored=history.clock,
+            between=1,
+            weight_squares=truth.weight_squares,
+            gram_squared=truth.V_squared - k.ridge * np.eye(k.dim) if determinant else None,
+        )
+
+    confidence: Any = "blockwise-determinant" if determinant else "blockwise"
+    policy = DLinUCB(gamma=gamma, confidence=confidence, **case.options)
+    replay(policy, case, lambda history: history.discounted(gamma), radius)
+
+
 @given(cases(), st.integers(1, 60))
 def test_sw_linucb_as_published(case: Case, window: int) -> None:
     replay(

@@ -43,9 +43,11 @@ def test_rewards_from_before_the_last_restart_change_nothing() -> None:
     assert policy.theta[0] > 0
 
 
-def test_restart_ucb_has_both_tunings() -> None:
+def test_restart_ucb_has_all_tunings() -> None:
     options: dict[str, Any] = {"dim": 2, "horizon": 6000, "budget": 1.5}
     assert RestartUCB.from_budget(**options).length == round((12000 / 1.5) ** (2 / 3))
     corrected = RestartUCB.from_budget(**options, tuning="corrected")
-    assert corrected.length == round(2**0.25 * math.sqrt(6000 / 2.5))
-    assert corrected.ridge == 2.0
+    assert corrected.length == round(math.sqrt(12000 / 1.5))
+    refined = RestartUCB.from_budget(**options, tuning="refined")
+    assert refined.length == round(2**0.75 * math.sqrt(6000 / 1.5))
+    assert corrected.ridge == refined.ridge == 2.0

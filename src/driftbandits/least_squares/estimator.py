@@ -23,11 +23,16 @@ import numpy as np
 from ..core.arrays import Array, float_array, non_negative, one_of, open_unit, positive, whole
 from ..core.compiling import entry_point
 from ..core.linalg import cholesky, log_determinant, solve, symmetric
-from .radii import anytime_delta, mixture_radius, per_round_radius
+from .radii import anytime_delta, mixture_radius, trace_volume
 from .sums import accumulate, shrink_entry, widths_entry
 
-RadiusKind = Literal["per-round", "anytime", "determinant"]
-RADIUS_KINDS: tuple[RadiusKind, ...] = ("per-round", "anytime", "determinant")
+RadiusKind = Literal["per-round", "anytime", "determinant", "anytime-determinant"]
+RADIUS_KINDS: tuple[RadiusKind, ...] = (
+    "per-round",
+    "anytime",
+    "determinant",
+    "anytime-determinant",
+)
 
 # Sums are kept in units that grow as weights are discounted, and brought back beyond this.
 _LARGEST_UNIT = 2.0**256
@@ -137,9 +142,12 @@ class WeightedLeastSquares:
         kind: RadiusKind = "per-round",
         step: int = 1,
     ) -> float:
-        """Radius of the confidence ellipsoid; ``step`` counts rounds, for the anytime one.
+        """Radius of the confidence ellipsoid.
 
-        Leave ``noise`` at 1 where the observations carried noise levels of their own.
+        The anytime kinds hold at all questions together if ``step`` counts the questions. They
+        also hold if ``step`` counts the changes of μ in units of the weights: then one step covers
+        all observations in between (docs/mathematics.md, block-wise). Leave ``noise`` at 1 where
+        the observations carried noise levels of their own.
         """
         for name, value in (("ridge", ridge), ("mu", mu), ("action_bound", action_bound)):
             positive(name, value)
@@ -148,24 +156,14 @@ class WeightedLeastSquares:
         open_unit("delta", delta)
         whole("step", step, least=1)
         one_of("kind", kind, RADIUS_KINDS)
-        if kind == "determinant":
+        if kind.startswith("anytime"):
+            delta = anytime_delta(delta, float(step))
+        if kind.endswith("determinant"):
             log_det = self._fit_squared(mu)[1]
             volume = max(log_det - self.dim * np.log(mu * self._unit**2), 0.0)
-            return float(mixture_radius(ridge, mu, noise, delta, theta_bound, volume))
-        if kind == "anytime":
-            delta = anytime_delta(delta, float(step))
-        return float(
-            per_round_radius(
-                self.dim,
-                ridge,
-                mu,
-                noise,
-                delta,
-                theta_bound,
-                action_bound,
-                self.weight_square_sum,
-            )
-        )
+        else:
+            volume = trace_volume(self.dim, mu, action_bound, self.weight_square_sum)
+        return float(mixture_radius(ridge, mu, noise, delta, theta_bound, volume))
 
     def distance(self, theta: Any, *, ridge: float, mu: float) -> float:
         """‖θ̂ − θ‖ in the norm of V Ṽ⁻¹ V, that of the ellipsoid."""

@@ -56,6 +56,19 @@ FADED = 1e-2
 LARGEST_UNIT = 2.0**256
 
 
+@lean_kernel
+def block_length(dim: int, gamma: float, restore: float) -> float:
+    """Rounds H that share one mixing law in the block-wise radius.
+
+    Any H > 0 gives a valid radius. A frozen law costs up to 2dH log(1/γ) under the root, about
+    half of that on average, and saves 2 log H: best is H = 2/(d log(1/γ)). It is rounded to a
+    multiple of the rounds between two restorations of λ, since the law costs nothing there.
+    """
+    rate = -np.log(gamma)
+    between = min(max(restore, 1.0), np.ceil(-np.log(FADED) / rate))
+    return float(between * max(1.0, np.rint(2.0 / (dim * rate * between))))
+
+
 @inline_kernel
 def pass_time(p: Any, s: Any, rounds: float) -> None:
     """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""

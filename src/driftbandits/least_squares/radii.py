@@ -1,4 +1,4 @@
-"""Radii of confidence ellipsoids for weighted least squares, one function a radius.
+"""Radii of confidence ellipsoids for weighted least squares, one function per radius.
 
 The ellipsoid is {θ : ‖θ − θ̂‖_{V Ṽ⁻¹ V} ≤ radius}, in the notation of
 `driftbandits.least_squares.estimator`.
@@ -29,8 +29,14 @@ def per_round_radius(
     Promises coverage 1 − δ at each fixed round, not at all rounds together: with forgetting, the
     theorem's "for all t" does not hold (docs/mathematics.md, erratum 1).
     """
-    volume = dim * np.log(1.0 + action_bound**2 * weight_square_sum / (dim * mu))
+    volume = trace_volume(dim, mu, action_bound, weight_square_sum)
     return mixture_radius(ridge, mu, noise, delta, theta_bound, volume)
+
+
+@lean_kernel
+def trace_volume(dim: int, mu: float, action_bound: float, weight_square_sum: float) -> float:
+    """d log(1 + L² Σw² / (dμ)), which bounds log(det Ṽ / μ^d) by the trace of Ṽ."""
+    return float(dim * np.log(1.0 + action_bound**2 * weight_square_sum / (dim * mu)))
 
 
 @lean_kernel
@@ -48,12 +54,14 @@ def mixture_radius(
 
 @lean_kernel
 def anytime_delta(delta: float, step: float) -> float:
-    """δ_t = δ / (2 t (1 + log t)²), whose sum over t = 1, 2, … is below δ.
+    """δ_t = δ / (1.7 t (1 + log t)²), whose sum over t = 1, 2, … is below δ (it is 0.9958 δ).
 
-    A per-round radius at δ_t therefore holds at all rounds together with probability 1 − δ.
+    Statements that each hold with probability 1 − δ_t therefore all hold with probability 1 − δ:
+    per-round radii of all rounds (t counts rounds), or block-wise radii of all blocks (t counts
+    blocks).
     """
     t = max(step, 1.0)
-    return float(delta / (2.0 * t * (1.0 + np.log(t)) ** 2))
+    return float(delta / (1.7 * t * (1.0 + np.log(t)) ** 2))
 
 
 @lean_kernel
@@ -68,8 +76,9 @@ def published_window_radius(
 ) -> float:
     """√λ S + σ √(d log((1 + l L²/λ)/δ)): SW-LinUCB as published (Cheung et al., 2019).
 
-    Constant in time. Its proof treats a sliding window as a growing one; what remains is that for
-    d ≥ 2 it is never below `per_round_radius`, and so keeps that promise.
+    Constant in time. Its proof treats a sliding window as a growing one. For d ≥ 2 and at most one
+    reward per round it is never below `per_round_radius`, and so keeps that promise. With several
+    rewards per round it can be smaller: it knows the window, not the number of rewards.
     """
     spread = dim * np.log((1.0 + window * action_bound**2 / ridge) / delta)
     return float(np.sqrt(ridge) * theta_bound + noise * np.sqrt(spread))

@@ -233,6 +233,9 @@ class DynamicLinUCB(Detecting, LinearPolicy):
     The model of the least ê − √(log τ) c chooses. A model is good while ê < c + δ̃₁ and dropped
     once ê ≥ c + δ₁; a round after which none is good is a detection, and starts a fresh model.
 
+    β is LinUCB's for the number of rewards that the model has learned. The released code counts
+    the round in which the model was created on top of them, so its later models have a wider β.
+
     ``theta``, ``radius``, ``scores`` and ``widths`` are those of the model that chooses next. A
     late reward is judged by the pool as it is when it arrives.
 

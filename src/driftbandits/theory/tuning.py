@@ -1,9 +1,13 @@
 """Discount, window and restart length from the variation budget B, the dimension d and horizon T.
 
-The published rules aim at a regret of d^{2/3} B^{1/3} T^{2/3}, whose proof fails
-(docs/mathematics.md, erratum 2). The corrected ones aim at the rate that is proved,
-d^{7/8} B^{1/4} T^{3/4} (Wang, Zhao and Zhou, AISTATS 2023). Where B is not known, leave it out:
-the rules then use B = 1. For B = 0 they remember the whole horizon.
+Three rules, and the bound that each of them minimises, up to constants and logarithms:
+
+    "paper"      d^{2/3} B^{1/3} T^{2/3}             as published; the proof fails
+    "corrected"  d^{3/4} B^{1/4} T^{3/4} + d√T       at λ = d; Wang, Zhao and Zhou (AISTATS 2023)
+    "refined"    d^{5/8} B^{1/4} T^{3/4} + d√T       at λ = d; proved in docs/mathematics.md
+
+The last two need a radius that holds at all T rounds, such as the per-round one at δ/T. Where B is
+not known, leave it out: the rules then use B = 1. For B = 0 they remember the whole horizon.
 """
 
 from __future__ import annotations
@@ -13,76 +17,78 @@ from typing import Any, Literal
 
 from ..core.arrays import non_negative, one_of, whole
 
-Tuning = Literal["paper", "corrected"]
-TUNINGS: tuple[Tuning, ...] = ("paper", "corrected")
+Tuning = Literal["paper", "corrected", "refined"]
+TUNINGS: tuple[Tuning, ...] = ("paper", "corrected", "refined")
 
 
 def discount(
     *, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper"
 ) -> float:
-    """γ = 1 − (B/(dT))^{2/3} as published, γ = 1 − max(1/T, √(B/(dT))) corrected.
+    """The discount γ for a variation budget.
+
+        paper       1 − γ = (B/(dT))^{2/3}
+        corrected   1 − γ = max(1/T, √(B/(dT)))
+        refined     1 − γ = max(1/T, d^{−3/4} √(B/T))
 
     Examples:
         >>> round(discount(dim=2, horizon=6000, budget=1.5708), 6)
         0.997422
     """
-    ratio = _ratio(dim, horizon, budget, tuning)
-    if tuning == "corrected" or budget == 0:
-        forgotten = max(1 / horizon, math.sqrt(ratio))
-    else:
-        forgotten = ratio ** (2 / 3)
-    if forgotten >= 1:
-        if ratio < 1:
-            raise ValueError(f"horizon must be above 1 for a discount to exist, got {horizon}")
-        raise ValueError(
-            f"budget must be below dim * horizon = {dim * horizon} for a discount to exist, "
-            f"got {budget}"
-        )
-    return 1 - forgotten
+    forgotten = _forgotten(dim, horizon, budget, tuning)
+    if forgotten < 1:
+        return 1 - forgotten
+    if horizon == 1:
+        raise ValueError("horizon must be above 1 for a discount to exist, got 1")
+    limit = dim**1.5 * horizon if tuning == "refined" else dim * horizon
+    raise ValueError(f"budget must be below {limit:g} for a discount to exist, got {budget}")
 
 
 def window(*, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper") -> int:
-    """l = (dT/B)^{2/3} as published, d^{1/4} √(T/(1 + B)) corrected, to the nearest integer.
+    """The window l for a variation budget, to the nearest integer.
+
+        paper       l = (dT/B)^{2/3}
+        corrected   l = min(T, √(dT/B))
+        refined     l = min(T, d^{3/4} √(T/B))
 
     Examples:
         >>> window(dim=2, horizon=6000, budget=1.5708)
         388
+        >>> window(dim=2, horizon=6000, budget=1.5708, tuning="corrected")
+        87
     """
-    ratio = _ratio(dim, horizon, budget, tuning)
-    if budget == 0:
-        return horizon
-    length = ratio ** (-2 / 3) if tuning == "paper" else _corrected_length(dim, horizon, budget)
-    return max(1, round(length))
+    return max(1, round(1 / _forgotten(dim, horizon, budget, tuning)))
 
 
 def restart_length(
     *, dim: int, horizon: int, budget: float | None = None, tuning: Tuning = "paper"
 ) -> int:
-    """H = (dT/B)^{2/3} as published, d^{1/4} √(T/(1 + B)) corrected: the same as the window's."""
+    """The rounds H between two restarts for a variation budget: the same rules as for `window`."""
     return window(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
 
 
 def corrected_ridge(*, dim: int) -> float:
-    """λ = d, which the corrected rules go with."""
+    """λ = d, which the corrected and the refined rules go with."""
     whole("dim", dim, least=1)
     return float(dim)
 
 
 def with_ridge(options: dict[str, Any], *, dim: int, tuning: Tuning) -> dict[str, Any]:
-    """A policy's options, with λ = d where the tuning is corrected and they name no ridge."""
-    if tuning == "corrected":
+    """A policy's options, with λ = d where the tuning asks for it and they name no ridge."""
+    if tuning != "paper":
         return {"ridge": corrected_ridge(dim=dim), **options}
     return options
 
 
-def _corrected_length(dim: int, horizon: int, budget: float | None) -> float:
-    return float(dim**0.25) * math.sqrt(horizon / (1 + (1.0 if budget is None else budget)))
-
-
-def _ratio(dim: int, horizon: int, budget: float | None, tuning: str) -> float:
+def _forgotten(dim: int, horizon: int, budget: float | None, tuning: Tuning) -> float:
+    """The share that is forgotten in a round: 1 − γ, 1/l or 1/H."""
     whole("dim", dim, least=1)
     whole("horizon", horizon, least=1)
     one_of("tuning", tuning, TUNINGS)
-    if budget is not None:
-        non_negative("budget", budget)
-    return (1.0 if budget is None else budget) / (dim * horizon)
+    drift = 1.0 if budget is None else budget
+    non_negative("budget", drift)
+    if drift == 0:
+        return 1 / horizon
+    if tuning == "paper":
+        return float((drift / (dim * horizon)) ** (2 / 3))
+    size = dim**1.5 if tuning == "refined" else dim
+    return max(1 / horizon, math.sqrt(drift / (size * horizon)))

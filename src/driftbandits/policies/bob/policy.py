@@ -35,10 +35,11 @@ class BOB(Windowed, LinearPolicy):
     A late reward counts in its own block, until the first round of the next closes. A block in
     which no reward arrives teaches EXP3 nothing.
 
-    Guarantee: Õ(d^{7/8} (1 + B)^{1/4} T^{3/4}) for windows, without knowing B; the published
-    d^{2/3} (1 + B)^{1/3} T^{2/3} rests on the rate of SW-LinUCB (docs/mathematics.md, erratum 2).
-    The price is in the blocks: nothing is remembered for longer than H rounds, however still the
-    payoffs stand. Over discounts nothing is proved.
+    Guarantee: none. The published rate, Õ(d^{2/3} (B + 1)^{1/4} T^{3/4}) for windows without
+    knowing B, rests on SW-LinUCB's, whose proof fails (docs/mathematics.md, erratum 2), and the
+    SW-LinUCB that plays here has the published radius at a fixed δ, which no regret bound covers.
+    The price of not knowing B is in the blocks: nothing is remembered for longer than H rounds,
+    however still the payoffs stand.
 
     Attributes:
         horizon: Number of rounds T; the policy goes on after them.

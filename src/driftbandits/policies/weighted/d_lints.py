@@ -51,10 +51,9 @@ class DLinTS(SampledPolicy):
     product, so that a large set costs less than with upper confidence bounds, and any oracle that
     maximises a linear function will do.
 
-    Guarantee: with ``scale="theory"``, a = √14 β, and the corrected discount, the expected dynamic
-    regret is Õ(d^{7/8} B^{1/4} T^{3/4}) times a power of log K, the price of a perturbation that is
-    not shared by the K actions. The rate with T^{2/3} of the UAI version shared the gap of
-    D-LinUCB's proof (docs/mathematics.md, erratum 2). For the default, a = σ, no bound is proved.
+    Guarantee: none for the defaults. The corrected version of the paper (arXiv 1912.05695) states
+    D-RandLinUCB's rate times a power of log K, the price of a perturbation that the K actions do
+    not share, for ``scale="theory"`` and under the same conditions: see there.
 
     Examples:
         >>> import numpy as np

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ...core.arrays import one_of, whole
-from ...least_squares.estimator import RADIUS_KINDS, RadiusKind
 from ..registry import register
 from .discounted import Discounted
 from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
+
+Confidence = Literal[
+    "per-round",
+    "anytime",
+    "blockwise",
+    "determinant",
+    "anytime-determinant",
+    "blockwise-determinant",
+]
 
 
 @register("D-LinUCB", "exponential forgetting; for payoffs that drift at a known pace")
@@ -22,15 +31,24 @@ class DLinUCB(Discounted, WeightedPolicy):
 
     Memory does not grow with the rounds: 1/(1 − γ) of them count, more or less.
 
+    Guarantee: the coverage of ``confidence``, and the regret bound
+    `driftbandits.theory.bounds.d_linucb_proved_bound` with ``delta`` = δ/T for a horizon T. The
+    default ``delta`` has no regret bound: the paper's Theorem 2 has gaps (docs/mathematics.md,
+    errata 1, 2 and 5).
+
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round. `from_budget` takes
-            γ = 1 − (B/(dT))^{2/3}, or corrected γ = 1 − max(1/T, √(B/(dT))).
-        confidence: Which radius: "per-round" (Theorem 1), "anytime" (holds at all rounds
-            together, where Theorem 1 does not) or "determinant" (per-round, and tighter).
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `from_budget` takes it from
+            `driftbandits.theory.tuning.discount`.
+        confidence: Which radius. "per-round" (Algorithm 1) covers the parameter with probability
+            1 − δ at each fixed round; "anytime" and "blockwise" do so at all rounds together.
+            "blockwise" is narrower than "anytime" once a few rounds have passed. With
+            "-determinant" behind it, or "determinant" for the per-round one, a radius is narrower
+            still, and costs another O(d³) a round. docs/mathematics.md has the formulas, the
+            conditions and the proofs.
         restore_every: Rounds after which λ is put back in place. 1 is Algorithm 1, at O(d³) a
-            round. With m > 1 it fades with the data in between, λ_t and μ_t are those of Theorem 1,
-            which allows any, and a round costs O(d² + d³/m): for large d, take m = d/4. A λ that
-            would fade to a hundredth of itself before that is put back earlier.
+            round. With m > 1, λ fades with the data in between, as Theorem 1 allows, and a round
+            costs O(d² + d³/m): for large d, take m = d/4. A λ that would fade to a hundredth of
+            itself before that is put back earlier.
 
     Examples:
         >>> import numpy as np
@@ -46,12 +64,12 @@ class DLinUCB(Discounted, WeightedPolicy):
         array([0.429, 0.5  ])
     """
 
-    confidence: RadiusKind = "per-round"
+    confidence: Confidence = "per-round"
     restore_every: int = 1
 
     def _validate(self) -> None:
         super()._validate()
-        one_of("confidence", self.confidence, RADIUS_KINDS)
+        one_of("confidence", self.confidence, tuple(RADIUS_CODES))
         whole("restore_every", self.restore_every, least=1)
 
     def _make_parameters(self) -> Parameters:

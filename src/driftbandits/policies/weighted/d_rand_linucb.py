@@ -38,10 +38,12 @@ class DRandLinUCB(SampledPolicy):
     Being random, it has propensities: how likely each action was. Logged with the choices, they
     are what off-policy evaluation needs.
 
-    Guarantee: with ``scale="theory"``, a = √14 β, and the corrected discount, the expected dynamic
-    regret is Õ(d^{7/8} B^{1/4} T^{3/4}). The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version shared
-    the gap of D-LinUCB's proof (docs/mathematics.md, erratum 2). The default a = σ is what works in
-    practice; for it no bound is proved.
+    Guarantee: none for the defaults. The corrected version of the paper (arXiv 1912.05695) states
+    an expected dynamic regret of Õ(d^{7/8} B^{1/4} T^{3/4}) for a = √14 β with 2 log T under β's
+    root. That is ``scale="theory"`` with ``delta`` = 1/T, and its own choice of γ and λ. Its proof
+    uses the ellipsoid of D-LinUCB at all rounds, so erratum 1 of docs/mathematics.md applies: for
+    that, ``delta`` = 1/T². The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version had the gap of
+    erratum 2.
 
     Examples:
         >>> import numpy as np

@@ -16,8 +16,8 @@ class Discounted(Budgeted, WeightedEstimate):
     """A policy of the weighted family that forgets by a discount.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round. `from_budget` takes
-            γ = 1 − (B/(dT))^{2/3}, or corrected γ = 1 − max(1/T, √(B/(dT))).
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `from_budget` takes it from
+            `driftbandits.theory.tuning.discount`.
     """
 
     gamma: float

@@ -27,7 +27,6 @@ from ...core.linalg import (
     symmetric,
     whiten,
 )
-from ...least_squares.estimator import RadiusKind
 from ...least_squares.forgetting import (
     COUNTERS,
     FACTOR_AGE,
@@ -35,11 +34,13 @@ from ...least_squares.forgetting import (
     MU,
     RADIUS,
     RESTARTS_DONE,
+    RESTORED,
     RIDGE,
     STEPS,
     STORED,
     UNIT,
     WEIGHT_SQUARES,
+    block_length,
     is_remembered,
     make_room,
     pass_time,
@@ -48,18 +49,22 @@ from ...least_squares.forgetting import (
 from ...least_squares.radii import (
     anytime_delta,
     mixture_radius,
-    per_round_radius,
     published_window_radius,
+    trace_volume,
 )
 from ...least_squares.sums import column_widths
 from ..linear import EstimatingPolicy, Fit, LinearPolicy
 
-# Codes for ``Parameters.radius``.
-PER_ROUND, ANYTIME, DETERMINANT, PUBLISHED_WINDOW, UNION = range(5)
-RADIUS_CODES: dict[RadiusKind, int] = {
+# Codes for ``Parameters.radius``; those from DETERMINANT on use the determinant of Ṽ.
+PER_ROUND, ANYTIME, PUBLISHED_WINDOW, UNION, BLOCKWISE = range(5)
+DETERMINANT, ANYTIME_DETERMINANT, BLOCKWISE_DETERMINANT = range(5, 8)
+RADIUS_CODES: dict[str, int] = {
     "per-round": PER_ROUND,
     "anytime": ANYTIME,
+    "blockwise": BLOCKWISE,
     "determinant": DETERMINANT,
+    "anytime-determinant": ANYTIME_DETERMINANT,
+    "blockwise-determinant": BLOCKWISE_DETERMINANT,
 }
 
 # Dimension from which rank-one changes of the factor were measured to be faster than making it
@@ -128,31 +133,38 @@ def initial_state(
 
 @inline_kernel
 def current_radius(p: Parameters, s: State) -> float:
-    """β for what is remembered now; for the determinant radius ``factor`` must be that of V."""
+    """β for what is remembered now; for a determinant radius ``factor`` must be that of V."""
     dim = s.theta.size
     ridge, mu = s.counters[RIDGE], s.counters[MU]
     if p.radius == PUBLISHED_WINDOW:
         return published_window_radius(
             dim, p.ridge, p.noise, p.delta, p.theta_bound, p.action_bound, p.window
         )
-    if p.radius == DETERMINANT:
-        volume = max(_log_determinant_squared(s) - dim * np.log(mu), 0.0)
-        return mixture_radius(ridge, mu, p.noise, p.delta, p.theta_bound, volume)
-    delta = p.delta
-    if p.radius == ANYTIME:
-        delta = anytime_delta(p.delta, s.counters[STEPS])
-    elif p.radius == UNION:
+    delta, mixing = p.delta, mu
+    if p.radius == UNION:
         delta = p.delta / p.horizon
-    squares = max(s.counters[WEIGHT_SQUARES], 0.0)
-    return per_round_radius(dim, ridge, mu, p.noise, delta, p.theta_bound, p.action_bound, squares)
+    elif p.radius == ANYTIME or p.radius == ANYTIME_DETERMINANT:
+        delta = anytime_delta(p.delta, s.counters[STEPS])
+    elif p.radius == BLOCKWISE or p.radius == BLOCKWISE_DETERMINANT:
+        # The law N(0, I/mixing) is that of the block's start: in growing units it stands still.
+        length = block_length(dim, p.gamma, p.restore)
+        block = np.floor(s.counters[RESTORED] / length)
+        mixing *= p.gamma ** (2.0 * (s.counters[RESTORED] - block * length))
+        delta = anytime_delta(p.delta, block + 1.0)
+    if p.radius >= DETERMINANT:
+        volume = max(_log_determinant_squared(s, mixing) - dim * np.log(mixing), 0.0)
+    else:
+        squares = max(s.counters[WEIGHT_SQUARES], 0.0)
+        volume = trace_volume(dim, mixing, p.action_bound, squares)
+    return mixture_radius(ridge, mu, p.noise, delta, p.theta_bound, volume)
 
 
 @inline_kernel
-def _log_determinant_squared(s: State) -> float:
-    """log det Ṽ."""
+def _log_determinant_squared(s: State, mu: float) -> float:
+    """log det (Σ w² a aᵀ + μI), which is log det Ṽ for the μ in force."""
     if s.gram_squared.shape[1] == 0:
         return log_determinant(s.factor)
-    cholesky(s.gram_squared[0], s.counters[MU], s.work)
+    cholesky(s.gram_squared[0], mu, s.work)
     return log_determinant(s.work)
 
 

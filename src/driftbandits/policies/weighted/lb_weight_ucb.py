@@ -12,7 +12,7 @@ from ..registry import register
 from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
 
 
-@register("LB-WeightUCB", "D-LinUCB with one matrix and a proved rate; for drift at a known pace")
+@register("LB-WeightUCB", "D-LinUCB with one matrix instead of two; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LBWeightUCB(WeightedPolicy):
     """Weighted LinUCB with a single matrix (Wang, Zhao and Zhou, AISTATS 2023).
@@ -24,10 +24,11 @@ class LBWeightUCB(WeightedPolicy):
     Weights are at most one, so Ṽ ≤ V and the width is at least D-LinUCB's: the same estimate and
     radius, more exploration, and an update and a score that cost about half.
 
-    Guarantee: with λ = d and γ = 1 − max(1/T, √(B/(dT))), as `from_budget` sets them, the dynamic
-    regret is Õ(d^{3/4} B^{1/4} T^{3/4}) with high probability, for β at δ/T. This is the proof that
-    replaces the one of Russac et al. (docs/mathematics.md, erratum 2). Without drift,
-    ‖θ̂ − θ‖_V ≤ β at each fixed round with probability 1 − δ.
+    Guarantee: without drift, ‖θ̂ − θ‖_V ≤ β at each fixed round with probability 1 − δ. With
+    ``delta`` = δ/T, λ = d and γ = 1 − max(1/T, √(B/(dT))), the dynamic regret over T rounds is
+    Õ(d^{3/4} B^{1/4} T^{3/4} + d√T) with probability 1 − δ (Wang, Zhao and Zhou, 2023).
+    `from_budget` sets λ and γ, not ``delta``: the default one has no regret bound.
+    `driftbandits.theory.bounds.d_linucb_proved_bound` holds for this policy too.
 
     Attributes:
         gamma: Discount γ in (0, 1), what a weight keeps in a round.

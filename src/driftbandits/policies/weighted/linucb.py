@@ -19,11 +19,13 @@ class LinUCB(WeightedPolicy):
 
         β = √λ S + σ √(2 log(1/δ) + d log(1 + L² n/(λd)))
 
-    Without drift the true parameter lies in the ellipsoid at all rounds together with
-    probability 1 − δ, for ``confidence`` "per-round" and "determinant" alike.
+    Guarantee: without drift the true parameter lies in the ellipsoid at all rounds together with
+    probability 1 − δ, for every ``confidence``. With late rewards this needs noise that is
+    sub-Gaussian in the order of arrival (docs/mathematics.md, late observations).
 
     Attributes:
-        confidence: Which radius: "per-round" (the one above), "anytime" or "determinant".
+        confidence: Which radius: "per-round" (the one above), "determinant" (tighter), "anytime"
+            or "anytime-determinant". The anytime ones buy nothing here.
 
     Examples:
         >>> from driftbandits import LinUCB

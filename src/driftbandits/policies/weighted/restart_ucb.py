@@ -24,16 +24,20 @@ class RestartUCB(Budgeted, WeightedPolicy):
     A late reward of a round before the last restart changes nothing. Nothing but V and b is kept,
     and the factor of V follows by rank-one changes: the cheapest policy here that forgets.
 
-    Guarantee: with H = d^{1/4} √(T/(1 + B)), ``tuning="corrected"``, the dynamic regret is
-    Õ(d^{7/8} B^{1/4} T^{3/4}). The published H = (dT/B)^{2/3} aims at d^{2/3} B^{1/3} T^{2/3}; its
-    proof had the gap of D-LinUCB's (docs/mathematics.md, erratum 2), as the authors' later version
-    says (arXiv 2103.05324). Between two restarts without drift, θ lies in the ellipsoid at all of
-    these rounds together with probability 1 − δ, as for LinUCB.
+    Guarantee: between two restarts without drift, θ lies in the ellipsoid at all of these rounds
+    together with probability 1 − δ, as for LinUCB. With ``delta`` = δ/⌈T/H⌉ the regret over T
+    rounds is at most `driftbandits.theory.bounds.sw_linucb_proved_bound` with probability 1 − δ;
+    with the corrected tuning that is Õ(d^{3/4} B^{1/4} T^{3/4} + d√T), with the refined one
+    Õ(d^{5/8} B^{1/4} T^{3/4} + d√T). The authors prove Õ(d^{7/8} (1 + B)^{1/4} T^{3/4}) for
+    H = d^{1/4} √(T/(1 + B)) and λ = 1 (arXiv 2103.05324), which withdraws the proof for the
+    published H = (dT/B)^{2/3}: it had the gap of D-LinUCB's (docs/mathematics.md, erratum 2).
+    The default ``delta`` has no regret bound.
 
     Attributes:
-        length: Rounds H between restarts. `from_budget` takes H = (dT/B)^{2/3}, or corrected
-            H = d^{1/4} √(T/(1 + B)).
-        confidence: Which radius: "per-round" (the one above), "anytime" or "determinant".
+        length: Rounds H between restarts. `from_budget` takes it from
+            `driftbandits.theory.tuning.restart_length`.
+        confidence: Which radius: "per-round" (the one above), "anytime", "determinant" or
+            "anytime-determinant".
 
     Examples:
         >>> from driftbandits.policies.weighted.restart_ucb import RestartUCB

@@ -86,7 +86,7 @@ class SampledPolicy(Discounted):
     Attributes:
         gamma: Discount γ in (0, 1), what a weight keeps in a round.
         scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
-            a = √14 β, the one that the regret bound is proved for.
+            a = √14 β, the one that the regret analysis is for (with ``delta`` = 1/T or less).
         seed: Names the stream of draws.
     """
 

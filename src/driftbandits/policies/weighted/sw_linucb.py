@@ -27,13 +27,17 @@ class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
 
         V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over the last l rounds,      Ṽ = V
 
+    Guarantee: with ``confidence="union"``, coverage 1 − δ at all T rounds together, and the regret
+    bound `driftbandits.theory.bounds.sw_linucb_proved_bound`. The default has no regret bound.
+
     Attributes:
-        window: Length l of the window, in rounds. `from_budget` takes l = (dT/B)^{2/3}, or
-            corrected l = d^{1/4} √(T/(1 + B)).
+        window: Length l of the window, in rounds. `from_budget` takes it from
+            `driftbandits.theory.tuning.window`.
         confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as its authors state it
-            and as the paper ran it; its proof has a gap. "union" is the one that the paper's
-            appendix proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² min(n, l)/(λd))), for
-            ``horizon`` T.
+            and as the paper ran it. Its proof has a gap; for d ≥ 2 and at most one reward per
+            round it still covers with probability 1 − δ at each fixed round. "union" is the one
+            that the paper's appendix proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² n/(λd))), for
+            ``horizon`` T and n rewards in the window.
         horizon: Number of rounds T that the union bound covers; needed for "union" alone.
 
     Examples:

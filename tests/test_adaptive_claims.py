@@ -1,0 +1,128 @@
+"""What docs/adaptive.md proves, as mathematics: tested on the statements, with numpy alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from driftbandits import AdaptiveLinUCB
+from driftbandits.policies.adaptive import weights
+from oracles import Floats
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def fixed_share_loss(gains: Floats, prior: Floats) -> float:
+    """−Σ log Σ_j w_j e^{gain_j} over the rounds of ``gains`` (T, J); shares h = 1/(N + 1)."""
+    w, loss = prior.copy(), 0.0
+    for count, gain in enumerate(gains, start=1):
+        mixed = w * np.exp(gain)
+        loss -= math.log(mixed.sum())
+        share = 1 / (count + 1)
+        w = (1 - share) * mixed / mixed.sum() + share * prior
+    return loss
+
+
+def best_losses(gains: Floats, switches: int) -> Floats:
+    """Least loss of a sequence of experts with k switches at most, k = 0, …, ``switches``."""
+    best = np.zeros((switches + 1, gains.shape[1]))
+    for t, gain in enumerate(gains):
+        if t:
+            changed = np.vstack(
+                [
+                    np.full(gains.shape[1], np.inf),
+                    np.full_like(best[1:], best[:-1].min(axis=1, keepdims=True)),
+                ]
+            )
+            best = np.minimum(best, changed)
+        best = best - gain
+    return np.asarray(np.minimum.accumulate(best.min(axis=1)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_claim_1_the_mixture_against_the_best_sequence(seed: int) -> None:
+    """Loss ≤ that of any k switches + (k + 1)(log(N + 1) + log(1/π)), for any data."""
+    rng = np.random.default_rng(seed)
+    rounds, count = int(rng.integers(1, 80)), int(rng.integers(2, 6))
+    prior = rng.dirichlet(np.ones(count)) * 0.9 + 0.1 / count
+    # Gains of one expert at a time, with jumps, are the hardest for a mixture.
+    leader = rng.integers(count, size=rounds)[np.sort(rng.integers(rounds, size=rounds))]
+    gains = -rng.exponential(1.0, (rounds, count)) * 10 ** rng.uniform(-1, 2)
+    gains[np.arange(rounds), leader] = 0.0
+    loss = fixed_share_loss(gains, prior)
+    price = math.log(rounds + 1) + math.log(1 / prior.min())
+    k = np.arange(rounds)
+    assert (loss <= best_losses(gains, rounds - 1) + (k + 1) * price + 1e-9).all()
+
+
+def overwritings(rng: np.random.Generator, rounds: int, runs: int, rewards: int) -> Floats:
+    """Crossings of log(n/α) by max(0, G + log-ratio), which starts again after each; (runs,).
+
+    The expert's law, N(0, 1), is true. The shorter ones say N(m, 1), with an m that depends on the
+    past: once the evidence would do they agree with the expert, so that it stays until the round
+    closes. ``rewards`` come in each round.
+    """
+    evidence, count = np.zeros(runs), np.zeros(runs)
+    for n in range(1, rounds + 1):
+        limit = math.log(n / weights.FALSE_ALARMS)
+        for _ in range(rewards):
+            m = rng.choice([0.3, 1.0, 2.0, 3.0], runs) * (evidence <= limit)
+            x = rng.standard_normal(runs)
+            evidence = np.maximum(0.0, evidence + m * x - m**2 / 2)
+        crossed = evidence > limit
+        count += crossed
+        evidence[crossed] = 0.0
+    return count
+
+
+def test_claim_2_a_true_expert_is_seldom_overwritten() -> None:
+    """At most α(1 + log T) times on average, where each round brings one reward."""
+    rounds, runs = 400, 4000
+    count = overwritings(np.random.default_rng(0), rounds, runs, 1)
+    limit = weights.FALSE_ALARMS * (1 + math.log(rounds))
+    assert count.mean() <= limit + 3 * count.std() / math.sqrt(runs)
+    # It is not vacuous: the true number is within a factor of the bound.
+    assert count.mean() > limit / 20
+
+
+def test_claim_2_needs_one_reward_per_round() -> None:
+    """The limit grows with rounds: with many rewards in each, false alarms exceed the bound."""
+    rounds, runs = 60, 400
+    count = overwritings(np.random.default_rng(1), rounds, runs, 60)
+    limit = weights.FALSE_ALARMS * (1 + math.log(rounds))
+    assert count.mean() > limit + 3 * count.std() / math.sqrt(runs)
+
+
+def test_claim_3_audits_are_at_most_49_rounds_apart() -> None:
+    """One in each 25 rounds: from the first place of one stretch to the last of the next."""
+    k = np.arange(2**20, dtype=float)
+    turned = k * k * GOLDEN
+    rounds = 25 * k + np.floor(25 * (turned - np.floor(turned)))
+    assert np.diff(rounds).max() == 49
+    assert np.diff(rounds).min() == 1
+
+
+def test_claim_3_the_ridge_caps_the_bonus_of_an_audit() -> None:
+    """1.5 c σ̂ √(aᵀV⁻¹a) ≤ 1.5 c σ̂ ‖a‖/√λ, which is 474 c σ̂ at most for actions of usual norm."""
+    least = weights.RIDGE_SHARE * weights.LEAST_RATIO
+    assert weights.AUDIT_RADIUS / math.sqrt(least) == pytest.approx(474.3, abs=0.05)
+
+
+def test_claim_3_fails_beyond_the_cap() -> None:
+    """Two arms, gap 0.5, σ = 0.001: beyond 474 σ̂ = 0.474, the worse one is never tried again.
+
+    At σ = 0.01 the cap is 4.7 times the rewards, and it is.
+    """
+    tried: dict[float, int] = {}
+    for sigma in (0.001, 0.01):
+        rng, policy, last = np.random.default_rng(5), AdaptiveLinUCB(dim=2), 0
+        for t in range(1, 6001):
+            chosen = policy.select(np.eye(2))
+            policy.update(np.eye(2)[chosen], [1.0, 0.5][chosen] + sigma * rng.standard_normal())
+            if chosen == 1:
+                last = t
+        tried[sigma] = last
+    assert tried[0.01] > 3000
+    assert tried[0.001] < 3000
