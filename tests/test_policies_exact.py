@@ -170,14 +170,13 @@ def test_d_linucb_with_the_anytime_radius(case: Case, gamma: float) -> None:
 
 @given(cases(), discounts())
 def test_d_linucb_with_the_anytime_determinant_radius(case: Case, gamma: float) -> None:
-    on_time = [event for event in case.events if not isinstance(event, Late)]
     k = case.bounds
     replay(
         DLinUCB(gamma=gamma, confidence="anytime-determinant", **case.options),
-        Case(k, case.source, on_time, case.actions),
+        case,
         lambda history: history.discounted(gamma),
         lambda history, truth: oracles.anytime_determinant_radius(
-            k, mu=k.ridge, V_squared=truth.V_squared, step=history.moves
+            k, mu=k.ridge, V_squared=truth.V_squared, step=history.steps
         ),
     )
 
