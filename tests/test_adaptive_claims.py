@@ -113,7 +113,8 @@ def test_claim_3_the_ridge_caps_the_bonus_of_an_audit() -> None:
 def test_claim_3_fails_beyond_the_cap() -> None:
     """Two arms, gap 0.5, σ = 0.001: beyond 474 σ̂ = 0.474, the worse one is never tried again.
 
-    At σ = 0.01 the cap is 4.7 times the rewards, and it is.
+    At σ = 0.01 the cap is 4.7 times the rewards, and it is. This is claim 3 of docs/adaptive.md as
+    it stands: whoever lifts the cap changes both.
     """
     tried: dict[float, int] = {}
     for sigma in (0.001, 0.01):

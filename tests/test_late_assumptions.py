@@ -84,10 +84,7 @@ def arrival_order_misses(rounds: int, runs: int, *, watched: bool) -> float:
         noise = rng.standard_normal(rounds)
         ends = range(1, rounds + 1) if watched else (rounds,)
         # Σ over the last n rounds before each end: prefix sums in the order of arrival.
-        missed += any(
-            (np.abs(np.cumsum(noise[end - 1 :: -1] if end else noise)) > far[:end]).any()
-            for end in ends
-        )
+        missed += any((np.abs(np.cumsum(noise[end - 1 :: -1])) > far[:end]).any() for end in ends)
     return missed / runs
 
 
