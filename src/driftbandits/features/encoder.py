@@ -1,0 +1,144 @@
+"""From a context and actions to vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.compiling import entry_point
+from .errors import FeatureError, short
+from .inputs import ID, action_list, as_mapping, id_text, records
+from .kinds import Kind, Rest
+from .layout import Index, Layout
+from .recall import Recall
+from .sides import Side
+from .slots import SlotTable
+
+
+def _weighted(rows: Array, weights: Array) -> Array:
+    """Every row (K, d) times the weights (d,), coordinate by coordinate."""
+    vectors = np.empty(rows.shape)
+    for row in range(rows.shape[0]):
+        for column in range(rows.shape[1]):
+            vectors[row, column] = rows[row, column] * weights[column]
+    return vectors
+
+
+# Compiled, because numpy takes twice as long for many short rows.
+_weighted_rows = cast(Callable[[Array, Array], Array], entry_point(_weighted, "features"))
+
+
+class Encoder:
+    """A declaration, ready to encode. Several threads may use it at once.
+
+    A vector is the action's share of each coordinate times the context's share. The actions'
+    shares are remembered as long as actions do not change.
+
+    Args:
+        context: Features of the context.
+        action: Features of an action.
+        layout: Where each coordinate comes from.
+        room: Number of slots; 0 where there is no block per action.
+    """
+
+    def __init__(
+        self,
+        context: Mapping[str, Kind],
+        action: Mapping[str, Kind],
+        layout: Layout,
+        room: int,
+    ) -> None:
+        self._context, self._action = Side("context", context), Side("action", action)
+        # What is hashed with everything else includes the id.
+        self._reads_id = ID in action or any(isinstance(k, Rest) for k in action.values())
+        self._layout, self._room = layout, room
+        self._recall = Recall(self._rows, len(layout.coordinates))
+
+    def encode(self, context: Any, actions: Any, slots: SlotTable | None) -> Array:
+        """The vectors of all actions in a context, (K, d)."""
+        row = context if type(context) is dict else as_mapping("context", context)
+        weights = _products(np.array(self._context.base(row)), self._layout.context_index)
+        return _weighted_rows(self._recall.rows(actions, slots), weights)
+
+    def encode_pairs(self, contexts: Any, actions: Any, slots: SlotTable | None) -> Array:
+        """The vector of each context with the action at the same place, (n, d)."""
+        rows = [as_mapping("context", row) for row in records("contexts", contexts)]
+        pairs = action_list(actions)
+        if len(rows) != len(pairs):
+            raise FeatureError(
+                f"contexts and actions must be equally many, got {len(rows)} and {len(pairs)}"
+            )
+        if not rows:
+            return np.empty((0, len(self._layout.coordinates)))
+        bases = np.array([self._context.base(row) for row in rows])
+        return _products(bases, self._layout.context_index) * self._shared_rows(pairs, slots)
+
+    def _shared_rows(
+        self, pairs: list[tuple[Any, dict[str, Any]]], slots: SlotTable | None
+    ) -> Array:
+        """Rows of actions of which many are the same; each is computed once."""
+        places = dict[Any, list[int]]()
+        for place, (id, _) in enumerate(pairs):
+            places.setdefault(id, []).append(place)
+        rows = np.empty((len(pairs), len(self._layout.coordinates)))
+        for same in places.values():
+            first = pairs[same[0]]
+            if all(pairs[place] == first for place in same):
+                rows[same] = self._rows([first], slots)
+            else:
+                rows[same] = self._rows([pairs[place] for place in same], slots)
+        return rows
+
+    def _rows(
+        self, actions: Iterable[tuple[Any, dict[str, Any]]], slots: SlotTable | None
+    ) -> Array:
+        """The actions' share of each coordinate, scale included, (K, d)."""
+        self._check(slots)
+        count, numbers = 0, list[float]()
+        for id, features in actions:
+            numbers += self._action.base(self._own(id, features), id)
+            if slots is not None:
+                numbers += _indicator(slots.slot(id), self._room)
+            count += 1
+        bases = np.array(numbers).reshape(count, -1)
+        return _products(bases, self._layout.action_index) * self._layout.scale
+
+    def _own(self, id: Any, features: dict[str, Any]) -> dict[str, Any]:
+        """The features of an action, with its id among them exactly where that is declared."""
+        if ID in features:
+            if id_text(features[ID]) != id_text(id):
+                raise FeatureError(
+                    f"feature {ID!r} of action {id!r} must be its id, got {short(features[ID])}",
+                    feature=ID,
+                    action=id,
+                )
+            features = {name: value for name, value in features.items() if name != ID}
+        return {**features, ID: id} if self._reads_id else features
+
+    def _check(self, slots: SlotTable | None) -> None:
+        """Refuse a table of slots that does not fit the declaration."""
+        room = 0 if slots is None else slots.room
+        if room != self._room:
+            raise ValueError(
+                f"slots must be a SlotTable with room for {self._room} actions, got {slots!r}"
+                if self._room
+                else f"slots must be None without a block per action, got {slots!r}"
+            )
+
+
+def _indicator(slot: int, room: int) -> list[float]:
+    """1 at a slot, 0 at all others."""
+    indicator = [0.0] * room
+    indicator[slot] = 1.0
+    return indicator
+
+
+def _products(bases: Array, index: Index) -> Array:
+    """The product of the base coordinates at each column of ``index`` (factors, d)."""
+    product: Array = bases.take(index[0], axis=-1)
+    for factor in index[1:]:
+        product *= bases.take(factor, axis=-1)
+    return product

@@ -1,0 +1,207 @@
+"""Where each coordinate of a vector comes from.
+
+A context and an action become one list of numbers each, their *base*: a 1, followed by the
+coordinates of every feature in the order of their names. The action's base ends with one indicator
+per slot. Coordinate c of a vector is then
+
+    scale · Π_k context[context_index[k, c]] · Π_k action[action_index[k, c]].
+
+A product of features has norm at most 1, because each of its factors has. A vector consists of n
+such products that can be other than zero at once, so scale = bound·(1 - 2⁻⁴⁰)/√n keeps its norm
+within the bound, rounding included. Slots count once, since an action has one slot: more room
+changes no number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product as cartesian
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .kinds import Kind
+from .limits import LARGEST_SIZE, MARGIN
+from .terms import PerAction, Product, Term, products
+
+Index = npt.NDArray[np.intp]
+Item = TypeVar("Item", bound=Hashable)
+
+
+class Coordinate(NamedTuple):
+    """One coordinate of a vector.
+
+    Attributes:
+        name: What it stands for, such as ``country=FR × category=sport``; ``1`` is the intercept.
+        context: The factors from the context, by name.
+        action: The factors from the action, by name.
+        slot: The slot that it belongs to, or None.
+    """
+
+    name: str
+    context: tuple[str, ...]
+    action: tuple[str, ...]
+    slot: int | None
+
+
+@dataclass(frozen=True)
+class Base:
+    """Names of the base coordinates of one side, and where each feature's begin; 0 is the 1."""
+
+    names: tuple[str, ...]
+    ranges: Mapping[str, range]
+
+    def width(self, product: Product) -> int:
+        """Number of coordinates of a product."""
+        return math.prod(len(self.ranges[name]) for name in product)
+
+    def cells(self, product: Product) -> list[tuple[int, ...]]:
+        """Positions of the factors of each coordinate of a product."""
+        return list(cartesian(*(self.ranges[name] for name in product)))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions, names and scale of all coordinates of a declaration.
+
+    Attributes:
+        coordinates: One per coordinate, d of them.
+        context_index: Positions in the context's base, (factors, d).
+        action_index: Positions in the action's base, (factors, d).
+        slot_base: Position of the first slot's indicator in the action's base.
+        shared: Number of coordinates that belong to no slot; they come first.
+        block: Number of coordinates of each slot.
+        scale: What every product is multiplied with.
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    context_index: Index
+    action_index: Index
+    slot_base: int
+    shared: int
+    block: int
+    scale: float
+
+
+def layout(
+    context: Mapping[str, Kind],
+    action: Mapping[str, Kind],
+    terms: Sequence[Term],
+    per_action: PerAction | None,
+    bound: float,
+) -> Layout:
+    """The layout of a declaration; an error where terms and features do not fit each other."""
+    left, right = _base("context", context, action), _base("action", action, context)
+    pairs = _pairs(terms, left, right)
+    blocks = [] if per_action is None else _blocks(per_action, left)
+    _check_use("context", context, [*(u for u, _ in pairs), *blocks])
+    _check_use("action", action, [v for _, v in pairs])
+    if per_action is None and not any(v for _, v in pairs):
+        raise ValueError(
+            "terms must depend on the action, otherwise all actions have the same vector: add a "
+            "term with action features, or per_action"
+        )
+    slots = 0 if per_action is None else per_action.slots
+    in_block = sum(left.width(u) for u in blocks)
+    _check_size(sum(left.width(u) * right.width(v) for u, v in pairs) + slots * in_block)
+    shared = [uv for u, v in pairs for uv in cartesian(left.cells(u), right.cells(v))]
+    block = [cell for u in blocks for cell in left.cells(u)]
+    first = len(right.names)
+    cells = [(u, v, None) for u, v in shared]
+    in_slots = [(u, (first + slot,), slot) for slot in range(slots) for u in block]
+    return Layout(
+        coordinates=_named([*cells, *in_slots], left, right),
+        context_index=_index([u for u, _, _ in [*cells, *in_slots]]),
+        action_index=_index([v for _, v, _ in [*cells, *in_slots]]),
+        slot_base=first,
+        shared=len(shared),
+        block=len(block),
+        scale=bound * MARGIN / math.sqrt(len(pairs) + len(blocks)),
+    )
+
+
+def _base(side: str, kinds: Mapping[str, Kind], others: Mapping[str, Kind]) -> Base:
+    """The base of one side; names that both sides have say which side they are of."""
+    names, ranges = ["1"], {}
+    for name, kind in kinds.items():
+        if kind.labels:
+            ranges[name] = range(len(names), len(names) + len(kind.labels))
+            shown = f"{side}.{name}" if name in others else name
+            names += [shown + label for label in kind.labels]
+    return Base(tuple(names), ranges)
+
+
+def _pairs(terms: Sequence[Term], left: Base, right: Base) -> list[tuple[Product, Product]]:
+    """Every product of features of the context with features of the action, in order."""
+    pairs = [
+        (u, v)
+        for term in terms
+        for u in products("context", term.context, left.ranges)
+        for v in products("action", term.action, right.ranges)
+    ]
+    for pair in _repeated(pairs):
+        raise ValueError(f"terms must differ, got {_shown(*pair)} twice")
+    return pairs
+
+
+def _blocks(per_action: PerAction, left: Base) -> list[Product]:
+    """What each slot consists of: 1, and products of features of the context."""
+    chosen = products("context", per_action.context, left.ranges) if per_action.context else []
+    for product in _repeated(chosen):
+        raise ValueError(f"per_action must have distinct products, got {_shown(product)} twice")
+    return [(), *chosen]
+
+
+def _check_use(side: str, kinds: Mapping[str, Kind], used: Sequence[Product]) -> None:
+    """Refuse a declared feature that no vector would depend on."""
+    names = {name for product in used for name in product}
+    for name, kind in kinds.items():
+        if kind.labels and name not in names:
+            raise ValueError(
+                f"{side} feature {name!r} must be in a term; declare it Ignored() to leave it out"
+            )
+
+
+def _check_size(dim: int) -> None:
+    if dim > LARGEST_SIZE:
+        raise ValueError(f"a vector must have at most {LARGEST_SIZE} coordinates, got {dim}")
+
+
+def _named(
+    cells: Sequence[tuple[tuple[int, ...], tuple[int, ...], int | None]], left: Base, right: Base
+) -> tuple[Coordinate, ...]:
+    coordinates = list[Coordinate]()
+    for u, v, slot in cells:
+        context = tuple(left.names[position] for position in u)
+        action = () if slot is not None else tuple(right.names[position] for position in v)
+        name = _shown(([] if slot is None else [f"slot {slot}"]), context, action)
+        coordinates.append(Coordinate(name, context, action, slot))
+    for name in _repeated([coordinate.name for coordinate in coordinates]):
+        raise ValueError(f"names of coordinates must differ, got {name!r} twice; rename a feature")
+    return tuple(coordinates)
+
+
+def _repeated(items: Iterable[Item]) -> Iterator[Item]:
+    """What comes a second time, if anything does."""
+    seen = set[Item]()
+    for item in items:
+        if item in seen:
+            yield item
+        seen.add(item)
+
+
+def _shown(*factors: Sequence[str]) -> str:
+    """A product by the names of its factors."""
+    return " × ".join(name for group in factors for name in group) or "1"
+
+
+def _index(cells: Sequence[tuple[int, ...]]) -> Index:
+    """Positions of factors, (factors, d); missing factors are the 1 at position 0."""
+    most = max((len(cell) for cell in cells), default=1)
+    index = np.zeros((max(most, 1), len(cells)), dtype=np.intp)
+    for column, cell in enumerate(cells):
+        index[: len(cell), column] = cell
+    return index
