@@ -30,7 +30,9 @@ def encode(
 
 
 def _vector(declared: dict[str, Any], left: Any, right: Any, own_slot: int | None) -> Values:
-    terms = [(t.get("context"), t.get("action"), None) for t in declared["terms"]]
+    terms: list[tuple[Any, Any, int | None]] = [
+        (term.get("context"), term.get("action"), None) for term in declared["terms"]
+    ]
     block = declared.get("per_action", {"slots": 0})
     for slot in range(block["slots"]):
         terms += [([], [], slot), *([(block["context"], [], slot)] if block["context"] else [])]
@@ -107,7 +109,7 @@ def _tokens(kind: dict[str, Any], value: Any) -> list[Any]:
     return value if kind["kind"] == "rest" else [value]
 
 
-def _standardised(kind: dict[str, Any], value: float) -> float:
+def _standardised(kind: dict[str, Any], value: float) -> Any:
     if kind["scale"] == "linear":
         return (value - kind["centre"]) / kind["spread"]
     ratio = math.log(value) - math.log(kind["centre"]) if value else -math.inf

@@ -40,6 +40,7 @@ def test_vectors_equal_the_definition(case: Case) -> None:
         for vector, definition in zip(vectors, expected, strict=True):
             assert list(definition) == list(case.features.names)
             assert vector.tolist() == list(definition.values())
+            assert not np.signbit(vector[vector == 0]).any()
 
 
 @given(cases())
