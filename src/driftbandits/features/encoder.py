@@ -19,11 +19,11 @@ from .slots import SlotTable
 
 
 def _weighted(rows: Array, weights: Array) -> Array:
-    """Every row (K, d) times the weights (d,), coordinate by coordinate."""
+    """Every row (K, d) times the weights (d,), coordinate by coordinate, without negative zeros."""
     vectors = np.empty(rows.shape)
     for row in range(rows.shape[0]):
         for column in range(rows.shape[1]):
-            vectors[row, column] = rows[row, column] * weights[column]
+            vectors[row, column] = rows[row, column] * weights[column] + 0.0
     return vectors
 
 
@@ -74,7 +74,8 @@ class Encoder:
         if not rows:
             return np.empty((0, len(self._layout.coordinates)))
         bases = np.array([self._context.base(row) for row in rows])
-        return _products(bases, self._layout.context_index) * self._shared_rows(pairs, slots)
+        weights = _products(bases, self._layout.context_index)
+        return weights * self._shared_rows(pairs, slots) + 0.0
 
     def _shared_rows(
         self, pairs: list[tuple[Any, dict[str, Any]]], slots: SlotTable | None

@@ -153,7 +153,8 @@ def _terms(context: dict[str, Kind], action: dict[str, Kind]) -> tuple[Term, ...
     room = _LARGEST - 1 - width - sum(sizes.values())
     crossed = list[str]()
     for name in sorted(sizes, key=lambda name: (sizes[name], name)):
-        if (room := room - sizes[name] * width) >= 0:
+        room -= sizes[name] * width
+        if room >= 0:
             crossed.append(name)
     alone = [Term(), Term(action=EVERY, note="what an action is worth to everybody")]
     if sizes:

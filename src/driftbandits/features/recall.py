@@ -69,7 +69,7 @@ class Recall:
         if slots is not self._slots:
             self._forget(slots)
         if not self._knows(named):
-            named = named_actions(named)
+            named = named_actions(named)  # the rows of a dictionary may be of any shape
             try:
                 self._learn(named)
             except NotPlain:
@@ -89,6 +89,8 @@ class Recall:
     def _learn(self, named: dict[Any, Features]) -> None:
         """Compute and keep the rows that are missing."""
         new = {id: features for id, features in named.items() if not self._knows({id: features})}
+        if not new:
+            return
         if (len(self._features) + len(new)) * self._dim > _KEPT:
             self._forget(self._slots)
             new = named

@@ -83,7 +83,8 @@ def toml(content: Mapping[str, Any], table: str) -> str:
         for name, kind in content[side].items():
             lines += [*_comment(kind), f"{_key(name)} = {_value(kind)}"]
     for term in content["terms"]:
-        lines += ["", *_comment(term), f"[[{table}.terms]]", *_pairs(term)]
+        shown = term or {"note": "the intercept"}
+        lines += ["", *_comment(shown), f"[[{table}.terms]]", *_pairs(term)]
     if "per_action" in content:
         block = content["per_action"]
         lines += ["", *_comment(block), f"[{table}.per_action]", *_pairs(block)]
@@ -120,11 +121,15 @@ def _table(place: str, content: Any) -> dict[str, Any]:
 
 
 def _comment(content: Mapping[str, Any]) -> list[str]:
-    return [f"# {line}" for line in content.get("note", "").splitlines()]
+    # TOML has no way to write control characters in a comment.
+    lines = content.get("note", "").splitlines()
+    return ["# " + "".join(c if c.isprintable() else " " for c in line) for line in lines]
 
 
 def _pairs(content: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(key)} = {_value(value)}" for key, value in content.items() if key != "note"]
+    # Every kind has "optional", so it is only worth a reader's time where it is true.
+    hidden = {"note"} | ({"optional"} if content.get("optional") is False else set())
+    return [f"{_key(key)} = {_value(v)}" for key, v in content.items() if key not in hidden]
 
 
 def _key(name: str) -> str:

@@ -23,7 +23,7 @@ class Hashed(Kind):
     norm 1.
 
     >>> Hashed(4).encode("anna"), Hashed(4).encode("bert")
-    ([-1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, -1.0])
+    ([-1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0])
 
     Attributes:
         size: Number of coordinates.
