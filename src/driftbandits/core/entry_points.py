@@ -31,7 +31,7 @@ import numpy as np
 from .arrays import Array
 from .compiling import entry_point, inline_kernel, lean_kernel
 from .linalg import inner
-from .packing import ACTION_BOUND, DIM, STALE, Field, unpacker
+from .packing import ACTION_BOUND, DIM, STALE, Field, claim, release, unpacker
 
 # The squares of rewards, and sums of them, stay far from overflow.
 LARGEST_REWARD = 1e100
@@ -148,11 +148,14 @@ def _select(packed: Array, actions: Array) -> int:
     count, dim = actions.shape
     room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, room[:dim])
+    claim(packed)
     parameters, state = unpack(packed)
     if packed[STALE] != 0.0:
         prepare(parameters, state)
         packed[STALE] = 0.0
-    return int(choose(parameters, state, room[:dim], scratch, room[dim]))
+    chosen = int(choose(parameters, state, room[:dim], scratch, room[dim]))
+    release(packed)
+    return chosen
 
 
 def _score(packed: Array, actions: Array, scores: Array) -> int:
@@ -162,21 +165,26 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
+    claim(packed)
     parameters, state = unpack(packed)
     if packed[STALE] != 0.0:
         prepare(parameters, state)
         packed[STALE] = 0.0
-    return int(choose(parameters, state, columns, scratch, scores))
+    chosen = int(choose(parameters, state, columns, scratch, scores))
+    release(packed)
+    return chosen
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> bool:
     """Close a round, then learn its reward. Nothing happens where action (d,) or reward is bad."""
     if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
         return False
+    claim(packed)
     packed[STALE] = 1.0
     parameters, state = unpack(packed)
     advance(parameters, state, 1.0)
     learn(parameters, state, action, reward, 0.0)
+    release(packed)
     return True
 
 
@@ -187,6 +195,7 @@ def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, roun
     for n in range(rewards.size):
         if not abs(rewards[n]) <= LARGEST_REWARD:
             return False
+    claim(packed)
     packed[STALE] = 1.0
     parameters, state = unpack(packed)
     if rounds > 0.0:
@@ -196,19 +205,24 @@ def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, roun
         if rounds == 0.0:
             late(parameters, state, age)
         learn(parameters, state, actions[n], rewards[n], age)
+    release(packed)
     return True
 
 
 def _advance(packed: Array, rounds: float) -> None:
+    claim(packed)
     packed[STALE] = 1.0
     parameters, state = unpack(packed)
     advance(parameters, state, rounds)
+    release(packed)
 
 
 def _prepare(packed: Array) -> None:
+    claim(packed)
     parameters, state = unpack(packed)
     prepare(parameters, state)
     packed[STALE] = 0.0
+    release(packed)
 
 
 def _play(
@@ -224,6 +238,7 @@ def _play(
     """Play the rounds of a block, or none where the shapes do not fit; see `Policy.play`."""
     if not fitting(actions, thetas, means, best, noise):
         return False
+    claim(packed)
     parameters, state = unpack(packed)
     dim, count = actions.shape[1:]
     scratch = np.empty((dim + 2, panel(dim, count)))
@@ -245,6 +260,7 @@ def _play(
         advance(parameters, state, 1.0)
         learn(parameters, state, action, reward, 0.0)
     packed[STALE] = 0.0
+    release(packed)
     return True
 
 

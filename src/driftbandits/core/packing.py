@@ -3,7 +3,10 @@
 Handing over an array costs more than the arithmetic of a small decision (measured: some 90 ns each,
 and a state has ten). So all of them live in one, and the state is a named tuple of views of it:
 
-    [action bound, d, stale | parameters | of each array: where it starts, its shape | the arrays]
+    [action bound, d, stale, busy | parameters | of each array: where it starts, its shape | arrays]
+
+Compiled code runs without Python's lock. So a call claims the array, and a call from another thread
+meanwhile is refused: it would read numbers that are being written, and its own would be lost.
 """
 
 from __future__ import annotations
@@ -20,12 +23,12 @@ from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import from_dtype
 
 from .arrays import Array
-from .compiling import COMPILING, intrinsic
+from .compiling import COMPILING, entry_point, intrinsic, lean_kernel
 
 StateType = TypeVar("StateType", bound=tuple[Any, ...])
 
 # Positions in a packed array; the parameters come next.
-ACTION_BOUND, DIM, STALE, FIRST_PARAMETER = range(4)
+ACTION_BOUND, DIM, STALE, BUSY, FIRST_PARAMETER = range(5)
 
 
 class Field(NamedTuple):
@@ -41,7 +44,7 @@ def fields_of(state: tuple[Any, ...]) -> tuple[Field, ...]:
 
 
 def pack(head: Sequence[float], state: StateType) -> tuple[Array, StateType]:
-    """One array of ``head`` (action bound, d, stale, parameters) and the arrays of a state.
+    """One array of ``head`` (all before the layout) and the arrays of a state.
 
     Returns it with the state as views of it.
     """
@@ -124,3 +127,60 @@ def unpacker(
         return unpacked(packed), generate
 
     return unpack
+
+
+if COMPILING:
+
+    @intrinsic
+    def _exchange(typing_context: Any, packed: Any) -> Any:
+        """Set BUSY, and return whether it was set, in one step that no other thread can divide."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _busy_place(context, builder, signature.args[0], arguments[0])
+            before = builder.atomic_rmw("xchg", place, ir.IntType(64)(1), "acquire")
+            return builder.icmp_signed("!=", before, ir.IntType(64)(0))
+
+        return types.boolean(packed), generate
+
+    @intrinsic
+    def release(typing_context: Any, packed: Any) -> Any:
+        """Clear BUSY, after all that was written before."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _busy_place(context, builder, signature.args[0], arguments[0])
+            builder.store_atomic(ir.IntType(64)(0), place, "release", 8)
+            return context.get_dummy_value()
+
+        return types.none(packed), generate
+
+    def _busy_place(context: Any, builder: Any, kind: Any, packed: Any) -> Any:
+        """Where BUSY is, as an integer: there are no atomic exchanges of floats."""
+        data = make_array(kind)(context, builder, packed).data
+        return builder.bitcast(cgutils.gep(builder, data, BUSY), ir.IntType(64).as_pointer())
+
+else:
+
+    def _exchange(packed: Array) -> bool:
+        before, packed[BUSY] = packed[BUSY], 1.0
+        return bool(before)
+
+    def release(packed: Array) -> None:
+        """Clear BUSY."""
+        packed[BUSY] = 0.0
+
+
+@lean_kernel
+def claim(packed: Array) -> None:
+    """Take a packed array for this call alone, until `release`; an error where another one has."""
+    if _exchange(packed):
+        raise RuntimeError(
+            "two threads use one policy at the same time; hold a lock around its calls, or give "
+            "each thread a copy"
+        )
+
+
+def _claim(packed: Array) -> None:
+    claim(packed)
+
+
+claim_entry = entry_point(_claim, "packing")

@@ -250,10 +250,8 @@ def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
 
 
 def make_room(counters: Array, history: Array, *, more: int) -> tuple[Array, Array]:
-    """``counters`` and ``history`` with room for ``more`` rows, as new arrays if it grew."""
+    """``counters`` and ``history`` with room for ``more`` rows, as new arrays."""
     stored = int(counters[STORED])
-    if stored + more <= len(history):
-        return counters, history
     grown = np.zeros((max(2 * len(history), stored + more), history.shape[1]))
     order = (int(counters[FIRST]) + np.arange(stored)) % max(len(history), 1)
     grown[:stored] = history[order]

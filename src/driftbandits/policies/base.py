@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from ..core.entry_points import (
     entry_points,
     never_misses,
 )
-from ..core.packing import STALE, fields_of, pack
+from ..core.packing import BUSY, STALE, claim_entry, fields_of, pack
 from ..core.storage import StateFileError, write_state
 from ..least_squares.forgetting import CLOCK
 from .problem import Problem
@@ -40,6 +41,9 @@ LARGEST_BOUND = 1e50
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy(ABC):
     """A decision rule that learns: ``select`` an action, ``update`` with its reward.
+
+    One thread at a time: a call while another thread's runs raises RuntimeError, and changes
+    nothing. Hold a lock around the calls, or give each thread a `copy`.
 
     Time is a clock of rounds. ``update`` without a round closes the open one, with the reward or
     the batch of rewards that it brought; ``advance`` closes rounds whose rewards are still to
@@ -98,9 +102,23 @@ class Policy(ABC):
 
     def _adopt(self, state: Any) -> None:
         """Go on from a copy of ``state``."""
-        packed, copied = pack([self.action_bound, self.dim, 1.0, *self._parameters], state)
+        packed, copied = pack([self.action_bound, self.dim, 1.0, 0.0, *self._parameters], state)
         object.__setattr__(self, "_packed", packed)
         object.__setattr__(self, "_state", copied)
+
+    def _retire(self) -> None:
+        """Claim arrays for good, before others take their place: no thread may still use them."""
+        claim_entry(self._packed)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads from changing the arrays."""
+        packed = self._packed
+        claim_entry(packed)
+        try:
+            yield
+        finally:
+            packed[BUSY] = 0.0
 
     def _prepare(self) -> None:
         """Bring what the state holds besides the sums up to date with them."""
@@ -220,7 +238,8 @@ class Policy(ABC):
 
     def copy(self) -> Self:
         """An independent policy with the same configuration and state."""
-        return self._twin(self._state)
+        with self._alone():
+            return self._twin(self._state)
 
     def _twin(self, state: Any) -> Self:
         """A policy of the same configuration, which has been checked, with a copy of ``state``."""
@@ -247,7 +266,8 @@ class Policy(ABC):
         What is computed from the sums, such as ``theta``, is that of the last decision, or room for
         something else: properties bring it up to date.
         """
-        return {name: array.copy() for name, array in self._state._asdict().items()}
+        with self._alone():
+            return {name: array.copy() for name, array in self._state._asdict().items()}
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Take over saved arrays, after a check that they can be this policy's state."""
@@ -264,6 +284,7 @@ class Policy(ABC):
                     f"array counters has {value} at {position}, "
                     f"not an integer from {least} to {most}"
                 )
+        self._retire()
         self._adopt(state)
 
     def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
@@ -306,6 +327,8 @@ class Policy(ABC):
 
     def _go_back(self, before: tuple[Array, Any]) -> None:
         """Undo the growth of a state that had nothing to grow for."""
+        if before[0] is not self._packed:
+            before[0][BUSY] = 0.0
         object.__setattr__(self, "_packed", before[0])
         object.__setattr__(self, "_state", before[1])
 

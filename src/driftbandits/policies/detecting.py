@@ -32,6 +32,7 @@ class Detecting(Policy):
         state = self._state
         needed = state.counters[self.detections_counter] + more
         if needed > len(state.detections):
+            self._retire()
             self._adopt(state._replace(detections=longer(state.detections, 2 * int(needed))))
 
     def _growing(self) -> tuple[str, ...]:

@@ -275,6 +275,7 @@ class AdaptiveLinUCB(Detecting):
         state = self._state
         clock = state.counters[CLOCK] + rounds
         if clock >= birth(self.dim, len(state.facts) - 1):
+            self._retire()
             experts = experts_at(self.dim, clock)
             grown = {name: longer(getattr(state, name), experts) for name in ROWS}
             self._adopt(state._replace(**grown))

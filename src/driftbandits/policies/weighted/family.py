@@ -404,8 +404,9 @@ class Windowed(WeightedEstimate):
 
     def _make_room(self, more: int) -> None:
         state = self._state
-        counters, history = make_room(state.counters, state.history, more=more)
-        if history is not state.history:
+        if state.counters[STORED] + more > len(state.history):
+            self._retire()
+            counters, history = make_room(state.counters, state.history, more=more)
             self._adopt(state._replace(counters=counters, history=history))
 
 
