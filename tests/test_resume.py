@@ -136,7 +136,8 @@ def test_killed_at_random_moments(tmp_path: Path, number: signal.Signals) -> Non
     """Killed again and again, it still ends with the bytes of a run that was left alone."""
     simulate(environment(20_000), POLICIES, replications=30, folder=tmp_path / "whole")
     rng = np.random.default_rng(number.value)
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    found = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environ = {**os.environ, "PYTHONPATH": found}
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "cut")]
     for _ in range(6):
         process = subprocess.Popen(

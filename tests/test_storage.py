@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -294,7 +296,9 @@ def test_nothing_is_unpickled(saved: Path, tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("broken", ["os.replace", "os.fsync", "os.chmod", "numpy.savez"])
+@pytest.mark.parametrize(
+    "broken", ["os.replace", "os.fsync", "os.chmod", "numpy.lib.format.write_array"]
+)
 def test_a_failed_save_leaves_the_old_file_and_no_litter(
     saved: Path, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +342,67 @@ def test_a_saved_file_follows_the_users_mask(tmp_path: Path) -> None:
     assert (tmp_path / "policy.npz").stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
+def test_a_file_keeps_its_permissions(saved: Path, mode: int) -> None:
+    saved.chmod(mode)
+    load(saved).save(saved)
+    assert saved.stat().st_mode & 0o777 == mode
+
+
+def test_a_private_file_is_private_while_it_is_written(saved: Path) -> None:
+    saved.chmod(0o600)
+    with storage.atomic_write(saved):
+        (part,) = (path for path in saved.parent.iterdir() if path != saved)
+        assert part.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "data").mkdir()
+    target, link = tmp_path / "data" / "policy.npz", tmp_path / "current.npz"
+    if exists:
+        target.write_bytes(b"old")
+    middle = tmp_path / "middle.npz"
+    middle.symlink_to(Path("data") / "policy.npz")
+    link.symlink_to(middle)
+    policy = LinUCB(dim=2)
+    policy.save(link)
+    assert link.is_symlink()
+    assert middle.is_symlink()
+    assert not target.is_symlink()
+    assert_same_state(load(target), state_of(policy))
+    assert sorted(path.name for path in target.parent.iterdir()) == ["policy.npz"]
+
+
+def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "policy.npz"
+    link.symlink_to(link)
+    with pytest.raises(OSError, match="symbolic links"):
+        LinUCB(dim=2).save(link)
+    assert link.is_symlink()
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """As root, a save to /dev/null would have replaced it for everybody."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no regular file"):
+        LinUCB(dim=2).save(tmp_path / "pipe")
+    with pytest.raises(StateFileError, match="no regular file"):
+        load(tmp_path / "pipe")
+
+
+def test_a_file_that_cannot_be_read_is_not_called_damaged(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "open", fail)
+    with pytest.raises(OSError, match=re.escape(str(saved))) as caught:
+        load(saved)
+    assert caught.value.errno == errno.EIO
+
+
 SAVING = """
 import sys
 import numpy as np
@@ -346,6 +411,16 @@ k = 0
 while True:
     k += 1
     storage.write_state(sys.argv[1], {"count": k}, {"data": np.full(200_000, float(k))})
+"""
+
+
+HALF_WAY = """
+import sys, time
+from driftbandits.core import storage
+with storage.atomic_write(sys.argv[1]) as file:
+    file.write(b"half")
+    print("half way", flush=True)
+    time.sleep(60)
 """
 
 
@@ -359,6 +434,53 @@ def test_a_kill_during_save_never_leaves_a_broken_file(tmp_path: Path) -> None:
         process.wait()
         header, arrays = storage.read_state(path)
         assert (arrays["data"] == header["count"]).all()
+    storage.write_state(path, {"count": 0}, {})
+    assert [left.name for left in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_a_killed_save_left_is_removed(tmp_path: Path) -> None:
+    """And what others are writing meanwhile is not."""
+    path = tmp_path / "state.npz"
+    command = [sys.executable, "-c", HALF_WAY, str(path)]
+    writers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    for process in writers:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+    assert len(list(tmp_path.iterdir())) == 3
+    for process in writers:
+        process.kill()
+        process.wait()
+    assert len(list(tmp_path.iterdir())) == 3
+    other = tmp_path / ".state.npz.mine.part"
+    other.write_text("not written by this package")
+    with storage.atomic_write(path) as first:
+        first.write(b"first")
+        storage.write_state(path, {"count": 1}, {})
+        assert storage.read_state(path)[0]["count"] == 1
+    assert path.read_bytes() == b"first"
+    assert {left.name for left in tmp_path.iterdir()} == {path.name, other.name}
+
+
+def test_threads_that_save_to_one_file_leave_a_whole_one(tmp_path: Path) -> None:
+    path, failures = tmp_path / "state.npz", []
+
+    def save(number: int) -> None:
+        try:
+            for _ in range(40):
+                storage.write_state(path, {"n": number}, {"data": np.full(500, number)}, sync=False)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=save, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    header, arrays = storage.read_state(path)
+    assert (arrays["data"] == header["n"]).all()
+    assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
 def _wait_for_change(path: Path) -> None:
@@ -370,3 +492,50 @@ def _wait_for_change(path: Path) -> None:
             return
         time.sleep(0.002)
     raise AssertionError("nothing was saved")
+
+
+def test_a_policy_takes_back_its_own_earlier_state() -> None:
+    """Also where arrays have grown since."""
+    for cls in POLICIES.values():
+        policy = cls.tuned(PROBLEM)
+        states = []
+        for rounds in (0, 1, 70, 200):
+            run(policy, rounds)
+            states.append((policy.round, policy.state()))
+        for round, state in reversed(states):
+            policy.restore(state)
+            assert policy.round == round
+            twin = cls(**policy.config)
+            twin.restore(state)
+            assert_same_state(policy, state_of(twin))
+            assert run(policy.copy(), 30, seed=8) == run(twin, 30, seed=8)
+
+
+class Bolder(DLinUCB):
+    """A policy of one's own that nobody registered."""
+
+
+def test_an_unregistered_policy_is_saved_and_loaded(tmp_path: Path) -> None:
+    policy, path = Bolder(dim=3, gamma=0.9, action_bound=2.0), tmp_path / "policy.npz"
+    run(policy, 20)
+    policy.save(path)
+    again = load(path)
+    assert type(again) is Bolder
+    assert_same_state(again, state_of(policy))
+
+
+def test_a_policy_with_the_name_of_another_stays_what_it_is(tmp_path: Path) -> None:
+    mine = type("DLinUCB", (DLinUCB,), {"__module__": __name__})
+    mine(dim=2, gamma=0.9).save(tmp_path / "mine.npz")
+    DLinUCB(dim=2, gamma=0.9).save(tmp_path / "ours.npz")
+    assert type(load(tmp_path / "mine.npz")) is mine
+    assert type(load(tmp_path / "ours.npz")) is DLinUCB
+
+
+def test_a_policy_that_is_not_imported_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "policy.npz"
+    DLinUCB(dim=2, gamma=0.9).save(path)
+    rewrite(path, with_header(members(path), policy="Theirs", module="theirs"))
+    with pytest.raises(StateFileError, match=r"unknown.*'Theirs' of module 'theirs'; import"):
+        load(path)
+    assert "theirs" not in sys.modules

@@ -25,7 +25,7 @@ from .experiments.parsing import labels_of
 from .experiments.standings import markdown
 from .figures import draw, plot_leaderboard, save, write_report
 from .policies import registered
-from .simulation import Result, ResultFileError, warm_up
+from .simulation import Result, ResultFileError, is_result, warm_up
 
 _LARGEST = 2**63 - 1  # integers of 64 bits, as in TOML
 _console = Console(stderr=True)
@@ -155,9 +155,10 @@ def report(folder: Path) -> None:
     Example:
       driftbandits report results
     """
-    for path in _result_folders(folder):
-        draw(Result.load(path), path / "figures")
-    _report(folder)
+    results, damaged = _load_results(folder)
+    for name, result in results.items():
+        draw(result, folder / name / "figures")
+    _write_report(folder, results, damaged)
 
 
 @cli.command()
@@ -370,16 +371,30 @@ def _leaderboard_progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _report(out: Path) -> None:
-    results = {path.name: Result.load(path) for path in _result_folders(out)}
+    _write_report(out, *_load_results(out))
+
+
+def _write_report(out: Path, results: dict[str, Result], damaged: dict[str, str]) -> None:
     with _console.status("writing the report"):
-        path = write_report(results, out / "report.html")
+        path = write_report(results, out / "report.html", damaged=damaged)
     click.echo(f"report: {os.fspath(path)}")
 
 
-def _result_folders(out: Path) -> list[Path]:
-    """Folders with a complete result, the built-in experiments first."""
+def _load_results(out: Path) -> tuple[dict[str, Result], dict[str, str]]:
+    """The results in a folder, and why others cannot be read; both by the names of their folders.
+
+    The built-in experiments come first.
+    """
     order = {name: index for index, name in enumerate(BUILT_IN)}
-    found = [path.parent for path in out.glob("*/regret.parquet")]
-    if not found:
-        raise ResultFileError(f"{out} holds no results")
-    return sorted(found, key=lambda path: (order.get(path.name, len(order)), path.name))
+    names = [path.name for path in out.iterdir() if path.is_dir() and is_result(path)]
+    results: dict[str, Result] = {}
+    damaged: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: (order.get(name, len(order)), name)):
+        try:
+            results[name] = Result.load(out / name)
+        except (ResultFileError, OSError) as error:
+            damaged[name] = str(error)
+            click.secho(f"warning: {error}; it is left out of the report", fg="yellow", err=True)
+    if not results:
+        raise ResultFileError(f"{out} holds no results" + (" that can be read" if damaged else ""))
+    return results, damaged

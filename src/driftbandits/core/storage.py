@@ -6,16 +6,25 @@ pickled, and nothing is unpickled.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import tempfile
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+
+from .archive import read_arrays, write_arrays
+
+try:
+    import fcntl
+except ImportError:  # Windows: no locks, so nothing abandoned is recognised
+    fcntl = None  # type: ignore[assignment]
 
 FORMAT = "driftbandits-state"
 VERSION = 1
@@ -30,26 +39,144 @@ class StateFileError(ValueError):
 def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[BinaryIO]:
     """A file that appears at ``path`` whole, or not at all.
 
-    ``sync`` waits for the disk, so that it holds for a power cut too.
+    Where ``path`` is a link, the file it points to is replaced, and the link stays. A file that
+    exists keeps its permissions; a new one follows the user's mask.
+
+    The content goes to a hidden file ``.<name>.<number>.part`` in the same folder, locked while
+    its process lives. The next write removes one that a killed process left behind.
+
+    ``sync`` waits for the disk, so that the promise holds for a power cut too.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent} for {target.name}")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    target = Path(os.path.realpath(path))
+    mode = _mode_to_keep(target)
+    part, handle = _claim(target)
     try:
-        with os.fdopen(handle, "wb") as file:
+        # Open, and so locked, until the file has its name; Windows renames closed files only.
+        with os.fdopen(handle, "wb", closefd=fcntl is None) as file:
+            if mode is not None:
+                part.chmod(mode)
             yield file
             file.flush()
             if sync:
                 os.fsync(file.fileno())
-        # mkstemp keeps the file private; a saved one follows the user's own default.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(target)
+        part.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
+    finally:
+        if fcntl is not None:
+            os.close(handle)
+    if sync:
+        sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk holds the names in a folder, where the system can open folders."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of a folder, and hold it.
+
+    Where the system or the file system has no locks, nothing is waited for.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    """Wait for the lock of an open file or folder; closing it gives the lock back."""
+    if fcntl is not None:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def _lock_if_free(handle: int) -> bool:
+    """Lock an open file until it is closed; whether that was possible."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # locked by somebody else, or on a file system without locks
+        return False
+    return True
+
+
+def _mode_to_keep(target: Path) -> int | None:
+    """Permissions of the file that will be replaced; None where there is none."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} for {target.name}")
+    if target.is_symlink():  # what is left of a link that leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(target))
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no regular file, and cannot be replaced", str(target))
+    return stat.S_IMODE(mode)
+
+
+def _claim(target: Path) -> tuple[Path, int]:
+    """A new hidden file beside ``target``, and a handle that keeps it locked."""
+    for number in count():
+        part = _part(target, number)
+        _remove_abandoned(part)
+        try:
+            handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            continue  # somebody else is writing the same file
+        _lock(handle)  # at most the moment in which another process looks whether it is abandoned
+        if _is_still(part, handle):
+            break
+        os.close(handle)  # it was taken for abandoned before it was locked
+    for other in count(number + 1):
+        if not _remove_abandoned(_part(target, other)):
+            break
+    return part, handle
+
+
+def _part(target: Path, number: int) -> Path:
+    return target.with_name(f".{target.name}.{number}.part")
+
+
+def _remove_abandoned(part: Path) -> bool:
+    """Remove a hidden file whose process is dead, and say whether there was one.
+
+    A process that lives holds the lock. Only who holds the lock removes the file, and only the
+    very file that is locked.
+    """
+    try:
+        handle = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        free = _lock_if_free(handle) and _is_still(part, handle)
+        if free:
+            part.unlink(missing_ok=True)
+        return free
+    finally:
+        os.close(handle)
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    """Whether ``path`` names the file that is open as ``handle``."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.lstat(), os.fstat(handle))
+    return False
 
 
 def write_state(
@@ -63,7 +190,7 @@ def write_state(
     full = {"format": FORMAT, "version": VERSION, **header}
     text = np.frombuffer(json.dumps(full, default=_plain_number).encode(), dtype=np.uint8)
     with atomic_write(path, sync=sync) as file:
-        np.savez(file, allow_pickle=False, **{_HEADER: text}, **arrays)
+        write_arrays(file, {_HEADER: text, **arrays})
 
 
 def _plain_number(value: Any) -> Any:
@@ -76,11 +203,15 @@ def _plain_number(value: Any) -> Any:
 def read_state(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """The header and the arrays of a file written by `write_state`."""
+    """The header and the arrays of a file written by `write_state`.
+
+    Raises:
+        StateFileError: The file is damaged, or is no saved state.
+        OSError: The file cannot be read; it may be in order.
+    """
+    content = _content(path)
     try:
-        members = _read_members(path)
-    except FileNotFoundError:
-        raise
+        members = read_arrays(content)
     except Exception as error:  # a damaged archive can fail in any way
         raise StateFileError(
             f"{os.fspath(path)} is damaged or not a saved state: {error}"
@@ -90,17 +221,28 @@ def read_state(
     return _parse_header(path, members.pop(_HEADER)), members
 
 
-def _read_members(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
-    # Opened here, since numpy leaves a file that it cannot read open.
-    with Path(path).open("rb") as file:
-        if file.read(2) != b"PK":
-            raise ValueError("it is no archive")
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
-            members = {name: archive[name] for name in archive.files}
-    if not all(isinstance(member, np.ndarray) for member in members.values()):
-        raise ValueError("it holds members that are not arrays")
-    return members
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """All bytes of a file that may be an archive; the first two of any other."""
+    with naming(path):
+        regular = stat.S_ISREG(Path(path).stat().st_mode)
+    if not regular:  # a device may never end
+        raise StateFileError(f"{os.fspath(path)} is not a saved state: it is no regular file")
+    try:
+        with naming(path), Path(path).open("rb") as file:
+            start = file.read(2)
+            return start + file.read() if start == b"PK" else start
+    except MemoryError as error:
+        raise StateFileError(f"{os.fspath(path)} is too large for the memory") from error
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file where it cannot be read; errors of the disk name none."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(error.errno, f"cannot be read: {reason}", os.fspath(path)) from error
 
 
 def _parse_header(path: str | os.PathLike[str], text: npt.NDArray[Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,8 @@ from ..core.storage import atomic_write
 from ..environments import Environment
 from ..policies import Policy, Problem, Random, registered
 from ..simulation import Result, simulate
-from ..simulation.fingerprint import describe, versions
+from ..simulation.description import describe
+from ..simulation.fingerprint import versions
 from ..simulation.statistics import mean_interval, standard_error
 from .contestants import Contestant, enter, fixed_discounts, reference
 from .parsing import labels_of
@@ -165,9 +167,11 @@ class _Course:
         path = self.folder / _slug(label) / "time.json"
         facts = json.loads(json.dumps({"policy": describe(policy), "code": versions()["code"]}))
         if path.exists():
-            saved = json.loads(path.read_text("utf-8"))
-            if saved["of"] == facts:
-                return dict(saved["time"])
+            # What a damaged file held is measured again.
+            with suppress(ValueError, LookupError, TypeError, AttributeError):
+                saved = json.loads(path.read_bytes())
+                if saved["of"] == facts:
+                    return {key: float(value) for key, value in saved["time"].items()}
         against = registered()["D-LinUCB"].tuned(self.problem)
         measured = time_per_round(policy, against, self.environment)
         _write(path, json.dumps({"of": facts, "time": measured}))

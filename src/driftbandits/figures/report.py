@@ -13,17 +13,24 @@ from plotly.offline import get_plotlyjs
 from ..core.storage import atomic_write
 from ..simulation.results import Result
 from .report_data import embed, experiment_data
-from .report_sections import entry, section
+from .report_sections import entry, section, unread
 
 
-def write_report(results: Mapping[str, Result], path: str | os.PathLike[str]) -> Path:
+def write_report(
+    results: Mapping[str, Result],
+    path: str | os.PathLike[str],
+    *,
+    damaged: Mapping[str, str] | None = None,
+) -> Path:
     """Write one self-contained page about ``results``, by name, to ``path``.
 
+    ``damaged`` says why further results, by name, could not be read; the page lists them.
     The same results give the same bytes.
     """
     keyed = {f"experiment-{i}": result for i, result in enumerate(results.values(), start=1)}
     page = Template(_resource("report.html")).substitute(
         style=_resource("report.css"),
+        damaged=unread(damaged or {}),
         contents="".join(entry(key, result) for key, result in keyed.items()),
         sections="".join(section(key, result) for key, result in keyed.items()),
         data=embed([experiment_data(key, result) for key, result in keyed.items()]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 
 from ..simulation.results import Result
@@ -46,6 +46,19 @@ def section(key: str, result: Result) -> str:
         f'<section class="experiment" id="{key}" aria-labelledby="{key}-heading">'
         f'<h2 id="{key}-heading">{escape(title(result))}</h2>'
         f'<p class="facts">{_facts(result)}</p>{description}{parts}</section>'
+    )
+
+
+def unread(damaged: Mapping[str, str]) -> str:
+    """Which results are missing from the page, and why."""
+    if not damaged:
+        return ""
+    items = "".join(
+        f"<li><strong>{escape(name)}</strong>: {escape(why)}</li>" for name, why in damaged.items()
+    )
+    return (
+        '<section class="warning" aria-labelledby="damaged-heading">'
+        f'<h2 id="damaged-heading">Results that cannot be read</h2><ul>{items}</ul></section>'
     )
 
 

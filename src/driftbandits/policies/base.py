@@ -75,13 +75,18 @@ class Policy(ABC):
         self._validate()
         # Frozen for its users; what begins with an underscore is not configuration.
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
+        saved = vars(self).pop("_saved", None)
+        if saved is not None:
+            self._check_dim(saved)
         state = self._initial_state()
+        if saved is not None:
+            state = self._checked(saved, state)
         object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
         self._adopt(state)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are built anew: as they are, the views would lose what they view."""
-        return _rebuilt, (type(self), self.config, self.state())
+        return rebuilt, (type(self), self.config, self.state())
 
     @classmethod
     @abstractmethod
@@ -254,7 +259,8 @@ class Policy(ABC):
         A state with entries that are not finite could not be loaded, and is not written over one
         that can be.
         """
-        header, state = {"policy": type(self).__name__, "config": self.config}, self.state()
+        kind, state = type(self), self.state()
+        header = {"policy": kind.__name__, "module": kind.__module__, "config": self.config}
         for name, array in state.items():
             if not np.isfinite(array).all():
                 raise ValueError(f"array {name} has entries that are not finite; nothing is saved")
@@ -271,12 +277,19 @@ class Policy(ABC):
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Take over saved arrays, after a check that they can be this policy's state."""
-        fresh = self._state._asdict()
-        if arrays.keys() != fresh.keys():
-            raise StateFileError(f"the state has arrays {sorted(arrays)}, not {sorted(fresh)}")
-        for name, expected in fresh.items():
+        state = self._checked(arrays, self._initial_state())
+        self._retire()
+        self._adopt(state)
+
+    def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
+        """``arrays`` as a state, if it can have come from the ``initial`` one."""
+        if arrays.keys() != set(initial._fields):
+            raise StateFileError(
+                f"the state has arrays {sorted(arrays)}, not {sorted(initial._fields)}"
+            )
+        for name, expected in initial._asdict().items():
             self._check_restored(name, arrays[name], expected)
-        state = type(self._state)(**arrays)
+        state = initial._replace(**arrays)
         for position, (least, most) in self._counter_ranges(state).items():
             value = state.counters[position]
             if not (least <= value <= most and value.is_integer()):
@@ -284,8 +297,26 @@ class Policy(ABC):
                     f"array counters has {value} at {position}, "
                     f"not an integer from {least} to {most}"
                 )
-        self._retire()
-        self._adopt(state)
+        return state
+
+    def _check_dim(self, arrays: dict[str, Any]) -> None:
+        """Refuse a forged ``dim`` before a state of that size takes all memory.
+
+        An axis that differs between the states of dim 1 and 2 grows with dim. In ``arrays`` it
+        must have grown as well.
+        """
+        small, large = (self._initial_state_at(dim)._asdict() for dim in (1, 2))
+        for name in small.keys() & arrays.keys():
+            lengths = zip(small[name].shape, large[name].shape, arrays[name].shape, strict=False)
+            if any(one != two and 4 * saved < self.dim for one, two, saved in lengths):
+                raise StateFileError(
+                    f"array {name} of shape {arrays[name].shape} is not of dim = {self.dim}"
+                )
+
+    def _initial_state_at(self, dim: int) -> Any:
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self), dim=dim)
+        return twin._initial_state()
 
     def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
         grown = (
@@ -406,7 +437,10 @@ def _ready(array: Any, ndim: int) -> bool:
     )
 
 
-def _rebuilt(kind: type[Policy], config: dict[str, Any], state: dict[str, Array]) -> Policy:
-    policy = kind(**config)
-    policy.restore(state)
+def rebuilt(kind: type[Policy], config: dict[str, Any], state: dict[str, Array]) -> Policy:
+    """The policy of a saved configuration and state."""
+    policy = kind.__new__(kind)
+    # `__post_init__` compares the state with the configuration before it reserves memory.
+    vars(policy)["_saved"] = state
+    policy.__init__(**config)  # type: ignore[misc]
     return policy

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from ..core.storage import StateFileError, read_state
-from .base import Policy
+from .base import Policy, rebuilt
 
 PolicyClass = TypeVar("PolicyClass", bound=type[Policy])
 
@@ -58,15 +58,50 @@ def registered() -> dict[str, type[Policy]]:
 
 
 def load(path: str | os.PathLike[str]) -> Policy:
-    """The policy that ``save`` wrote to ``path``: it goes on, bit for bit, where it left off."""
+    """The policy that ``save`` wrote to ``path``: it goes on, bit for bit, where it left off.
+
+    A policy of your own must have been imported before: nothing is imported because a file says so.
+
+    Raises:
+        StateFileError: The file is damaged, or holds no policy that is known here.
+        OSError: The file cannot be read.
+    """
     header, arrays = read_state(path)
-    classes = {policy.__name__: policy for policy in registered().values()}
-    name = header.get("policy")
-    if not isinstance(name, str) or name not in classes:
-        raise StateFileError(f"{os.fspath(path)} holds a policy unknown to this release: {name!r}")
+    kind = _class_of(header)
+    if kind is None:
+        raise StateFileError(
+            f"{os.fspath(path)} holds a policy unknown to this release: {header.get('policy')!r} "
+            f"of module {header.get('module')!r}; import the module of a policy of your own first"
+        )
     try:
-        policy = classes[name](**header["config"])
-        policy.restore(arrays)
-    except (TypeError, ValueError, KeyError) as error:
-        raise StateFileError(f"{os.fspath(path)} does not hold a valid {name}: {error}") from error
-    return policy
+        return rebuilt(kind, header["config"], arrays)
+    except Exception as error:  # a forged header can fail in any way
+        raise StateFileError(
+            f"{os.fspath(path)} does not hold a valid {kind.__name__}: {error!s}"
+        ) from error
+
+
+def _class_of(header: dict[str, Any]) -> type[Policy] | None:
+    """The class that a file names, among those that are defined here."""
+    name, module = header.get("policy"), header.get("module")
+    offered = registered().values()
+    if module is None:  # written by release 0.1.0
+        known = list(offered)
+    else:
+        # Modules of this package may be renamed, and so may the script that saved a policy.
+        ours = _is_shipped(str(module))
+        known = [kind for kind in _subclasses(Policy) if _is_shipped(kind.__module__) == ours]
+    named = [kind for kind in known if kind.__name__ == name]
+    exact = [kind for kind in named if kind.__module__ == module]
+    # Of a class that was defined again, as in a notebook, the last definition.
+    return next(reversed(exact or named), None)
+
+
+def _is_shipped(module: str) -> bool:
+    return module.partition(".")[0] == __package__.partition(".")[0]
+
+
+def _subclasses(kind: type[Any]) -> Iterator[type[Policy]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from _subclasses(child)

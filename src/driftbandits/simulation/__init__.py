@@ -1,7 +1,16 @@
 """Simulation: the engine, and results as values."""
 
 from .engine import Player, even_rounds
-from .results import Result, ResultFileError
+from .result_files import ResultFileError, is_result
+from .results import Result
 from .simulate import simulate, warm_up
 
-__all__ = ["Player", "Result", "ResultFileError", "even_rounds", "simulate", "warm_up"]
+__all__ = [
+    "Player",
+    "Result",
+    "ResultFileError",
+    "even_rounds",
+    "is_result",
+    "simulate",
+    "warm_up",
+]

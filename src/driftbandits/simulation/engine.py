@@ -7,8 +7,9 @@ replication alone, so any number of workers gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -71,6 +72,32 @@ class Record(NamedTuple):
         plain = {name: arrays.pop(name) for name in cls._fields if name != "states"}
         return cls(**plain, states=arrays)
 
+    @classmethod
+    def empty(cls, plan: Plan) -> Record:
+        """A record of a plan in which nothing is written down yet."""
+        policies = len(plan.policies)
+        shape = (policies, len(plan.regret_rounds))
+        return cls(
+            regret=np.zeros(shape),
+            estimates=np.full((policies, len(plan.estimate_rounds), plan.environment.dim), np.nan),
+            detections=np.zeros((0, 2)),
+            missed=np.zeros(shape if plan.coverage else (0, 0)),
+            missing=np.zeros(shape if plan.coverage else (0, 0)),
+            states={},
+        )
+
+    def fits(self, plan: Plan) -> bool:
+        """Whether it can be a record of ``plan``, by the shapes and names of its arrays."""
+        rows = self.detections.shape[:1]  # as many as there were detections
+        empty = Record.empty(plan)._replace(detections=np.zeros((*rows, 2)))
+        alike = (
+            mine.shape == expected.shape and mine.dtype == expected.dtype
+            for mine, expected in zip(self[:-1], empty[:-1], strict=True)
+        )
+        owners = {str(index) for index in range(len(plan.policies) * plan.final_states)}
+        names = (name.partition("/") for name in self.states)
+        return all(alike) and all(owner in owners and array for owner, _, array in names)
+
 
 def even_rounds(horizon: int, count: int) -> tuple[int, ...]:
     """About ``count`` rounds, evenly spread, the last of them the horizon."""
@@ -79,14 +106,23 @@ def even_rounds(horizon: int, count: int) -> tuple[int, ...]:
     return tuple(int(t) for t in np.unique(points.round()))
 
 
-def run(plan: Plan, replications: Sequence[int], *, workers: int) -> Iterator[tuple[int, Record]]:
-    """Play the replications, and give each as soon as it is finished, in no particular order."""
+def run(plan: Plan, replications: Iterable[int], *, workers: int) -> Iterator[tuple[int, Record]]:
+    """Play the replications, and give each as soon as it is finished, in no particular order.
+
+    Only a few wait for a worker at any time, so that millions of them take no memory.
+    """
     whole("workers", workers, least=1)
     pool = ThreadPoolExecutor(max_workers=workers)
+    waiting = iter(replications)
+    running: dict[Future[Record], int] = {}
     try:
-        running = {pool.submit(play_replication, plan, index): index for index in replications}
-        for future in as_completed(running):
-            yield running.pop(future), future.result()
+        while True:
+            for index in islice(waiting, 2 * workers - len(running)):
+                running[pool.submit(play_replication, plan, index)] = index
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -94,15 +130,7 @@ def run(plan: Plan, replications: Sequence[int], *, workers: int) -> Iterator[tu
 def play_replication(plan: Plan, replication: int) -> Record:
     """Play one replication of every policy."""
     players = {name: _fresh(entry, replication) for name, entry in plan.policies.items()}
-    shape = (len(players), len(plan.regret_rounds))
-    record = Record(
-        regret=np.zeros(shape),
-        estimates=np.full((len(players), len(plan.estimate_rounds), plan.environment.dim), np.nan),
-        detections=np.zeros((0, 2)),
-        missed=np.zeros(shape if plan.coverage else (0, 0)),
-        missing=np.zeros(shape if plan.coverage else (0, 0)),
-        states={},
-    )
+    record = Record.empty(plan)
     lost, misses = np.zeros((2, len(players), 1))  # so far
     blocks = plan.environment.blocks(
         seed=plan.seed, replication=replication, stops=plan.estimate_rounds

@@ -1,17 +1,22 @@
 """Finished replications on disk, so that an interrupted run goes on where it stopped.
 
 Each is a file of its own that appears whole or not at all, in a folder named for what the run is
-made of: another configuration never finds them. A damaged one is played again.
+made of: another configuration never finds them. A damaged one is played again, and replaced. One
+that cannot be read may be in order: that is an error, and nothing is deleted.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..core.storage import StateFileError, read_state, write_state
-from .engine import Record
+from .engine import Plan, Record
+
+_NAME = re.compile(r"\d{6,}\.npz")
 
 
 class Parts:
@@ -21,14 +26,19 @@ class Parts:
         self._root = folder
         self._folder = folder / name
 
-    def finished(self) -> Iterator[tuple[int, Record]]:
-        """What is there and can be read."""
-        for path in sorted(self._folder.glob("*.npz")):
+    def finished(self, plan: Plan) -> Iterator[tuple[int, Record]]:
+        """What is there and in order."""
+        if not self._folder.exists():
+            return
+        for name in sorted(filter(_NAME.fullmatch, os.listdir(self._folder))):  # noqa: PTH208
+            replication = int(name.removesuffix(".npz"))
             try:
-                header, arrays = read_state(path)
-                yield header["replication"], Record.from_arrays(arrays)
+                header, arrays = read_state(self._folder / name)
+                record = Record.from_arrays(arrays)
             except (StateFileError, KeyError):
-                path.unlink()
+                continue
+            if header.get("replication") == replication and record.fits(plan):
+                yield replication, record
 
     def add(self, replication: int, record: Record) -> None:
         """Keep a finished replication."""

@@ -1,31 +1,21 @@
 """Results as values: labelled arrays, tables of them, and files that other tools read.
 
 A result is saved as a folder of Parquet tables. Each carries the configuration, the seed and the
-versions in its metadata, as JSON under the key ``driftbandits``.
+versions in its metadata, as JSON under the key ``driftbandits``. `result_files` knows the files.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ..core.arrays import Array
-from ..core.storage import atomic_write
+from .result_files import ResultFileError, ResultReader, check_labels, write_result
 from .statistics import mean_interval, standard_error
-
-_METADATA = b"driftbandits"
-
-
-class ResultFileError(ValueError):
-    """A folder that cannot be read as a result; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,50 +134,58 @@ class Result:
         return pd.DataFrame(rows, columns=["policy", "round", "at_round", "at_all_rounds"])
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the tables to ``folder``; the one that marks the result as whole comes last."""
-        root = Path(folder)
-        root.mkdir(parents=True, exist_ok=True)
-        # What is there belongs to another run; the table that marks it as whole goes first.
-        for name in ("regret", "estimates", "path", "coverage", "detections"):
-            (root / f"{name}.parquet").unlink(missing_ok=True)
-        (root / "states.npz").unlink(missing_ok=True)
+        """Write tables and checksums to ``folder``, all together or not at all.
+
+        A result that is there already stays until the new one is complete.
+        """
+        check_labels(self.policies)
+        frames = {"regret": self.regret_frame(), "detections": self.detections_frame()}
         if self.estimate_rounds.size:
-            self._write(root / "estimates.parquet", self.estimates_frame())
-            self._write(root / "path.parquet", self._path_frame())
+            frames["estimates"], frames["path"] = self.estimates_frame(), self._path_frame()
         if self.missed.size:
-            frame = self._grid(self.missed, self.regret_rounds, "missed")
-            frame["missing"] = self.missing.ravel()
-            self._write(root / "coverage.parquet", frame)
-        if self.states:
-            with atomic_write(root / "states.npz") as file:
-                np.savez(file, allow_pickle=False, **self.states)
-        self._write(root / "detections.parquet", self.detections_frame())
-        self._write(root / "regret.parquet", self.regret_frame())
+            frames["coverage"] = self._grid(self.missed, self.regret_rounds, "missed")
+            frames["coverage"]["missing"] = self.missing.ravel()
+        write_result(folder, config=self.config, frames=frames, states=self.states)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Result:
-        """The result that `save` wrote to ``folder``."""
-        root = Path(folder)
-        frame, config = _read(root / "regret.parquet")
+        """The result that `save` wrote to ``folder``.
+
+        Raises:
+            ResultFileError: A file is missing, damaged, or not of a result; the message names it.
+            OSError: A file cannot be read; it may be in order.
+        """
+        try:
+            return cls._from_files(ResultReader(folder))
+        except (ResultFileError, OSError):
+            raise
+        except Exception as error:  # without checksums, damage can show in any way
+            raise ResultFileError(
+                f"{os.fspath(folder)} cannot be read as a result: {error!r}"
+            ) from error
+
+    @classmethod
+    def _from_files(cls, files: ResultReader) -> Result:
+        frame = files.tables["regret"]
         policies = tuple(frame["policy"].drop_duplicates())
         rounds = frame["round"].drop_duplicates().to_numpy()
         shape = (len(policies), frame["replication"].nunique(), len(rounds))
         return cls(
-            config=config,
+            config=files.config,
             policies=policies,
             regret_rounds=rounds,
             regret=_as_grid(frame["regret"], shape),
-            detections=_load_detections(root, policies),
-            **_load_estimates(root, shape[:2]),
-            **_load_coverage(root, shape),
-            states=_load_states(root),
+            detections=_detections(files.tables["detections"], policies),
+            **_estimates(files.tables, shape[:2]),
+            **_coverage(files.tables, shape),
+            states=files.states,
         )
 
     def _grid(self, values: Array, rounds: Array, name: str) -> pd.DataFrame:
         policies, replications, count = values.shape
         return pd.DataFrame(
             {
-                "policy": np.repeat(self.policies, replications * count),
+                "policy": np.repeat(np.array(self.policies, dtype=object), replications * count),
                 "replication": np.tile(np.repeat(np.arange(replications), count), policies),
                 "round": np.tile(rounds.astype(np.int64), policies * replications),
                 name: values.ravel(),
@@ -197,12 +195,6 @@ class Result:
     def _path_frame(self) -> pd.DataFrame:
         columns = {f"theta_{i + 1}": self.path[:, i] for i in range(self.path.shape[1])}
         return pd.DataFrame({"round": self.estimate_rounds.astype(np.int64), **columns})
-
-    def _write(self, path: Path, frame: pd.DataFrame) -> None:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-        metadata = {**(table.schema.metadata or {}), _METADATA: json.dumps(self.config).encode()}
-        with atomic_write(path) as file:
-            pq.write_table(table.replace_schema_metadata(metadata), file)
 
 
 _STATISTICS = ["mean", "se", "q05", "q95"]
@@ -220,17 +212,6 @@ def _statistics(values: Array) -> pd.DataFrame:
     )
 
 
-def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ResultFileError(f"{path} cannot be read as a result: {error}") from error
-    metadata = table.schema.metadata or {}
-    if _METADATA not in metadata:
-        raise ResultFileError(f"{path} is not a result saved by driftbandits")
-    return table.to_pandas(), json.loads(metadata[_METADATA])
-
-
 def _as_grid(column: pd.Series[Any], shape: tuple[int, ...]) -> Array:
     values = column.to_numpy(dtype=np.float64)
     if values.size != np.prod(shape):
@@ -238,22 +219,20 @@ def _as_grid(column: pd.Series[Any], shape: tuple[int, ...]) -> Array:
     return values.reshape(shape)
 
 
-def _load_detections(root: Path, policies: tuple[str, ...]) -> Array:
-    frame, _ = _read(root / "detections.parquet")
+def _detections(frame: pd.DataFrame, policies: tuple[str, ...]) -> Array:
     index = frame["policy"].map({name: i for i, name in enumerate(policies)})
     return np.column_stack([index, frame["replication"], frame["round"]]).astype(np.float64)
 
 
-def _load_estimates(root: Path, shape: tuple[int, ...]) -> dict[str, Array]:
-    if not (root / "estimates.parquet").exists():
+def _estimates(tables: dict[str, pd.DataFrame], shape: tuple[int, ...]) -> dict[str, Array]:
+    if "estimates" not in tables:
         nothing = np.zeros(0)
         return {
             "estimate_rounds": nothing,
             "estimates": np.zeros((*shape, 0, 0)),
             "path": np.zeros((0, 0)),
         }
-    frame, _ = _read(root / "estimates.parquet")
-    path, _ = _read(root / "path.parquet")
+    frame, path = tables["estimates"], tables["path"]
     names = [name for name in frame.columns if name.startswith("theta_")]
     grid = (*shape, len(path))
     return {
@@ -263,15 +242,7 @@ def _load_estimates(root: Path, shape: tuple[int, ...]) -> dict[str, Array]:
     }
 
 
-def _load_coverage(root: Path, shape: tuple[int, ...]) -> dict[str, Array]:
-    if not (root / "coverage.parquet").exists():
+def _coverage(tables: dict[str, pd.DataFrame], shape: tuple[int, ...]) -> dict[str, Array]:
+    if "coverage" not in tables:
         return {"missed": np.zeros((0, 0, 0)), "missing": np.zeros((0, 0, 0))}
-    frame, _ = _read(root / "coverage.parquet")
-    return {name: _as_grid(frame[name], shape) for name in ("missed", "missing")}
-
-
-def _load_states(root: Path) -> dict[str, Array]:
-    if not (root / "states.npz").exists():
-        return {}
-    with np.load(root / "states.npz", allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    return {name: _as_grid(tables["coverage"][name], shape) for name in ("missed", "missing")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from ..environments import Environment
 from ..policies import Policy
+from .description import describe, is_described
 from .engine import Contestant, Plan, Record, even_rounds, play_replication, run
-from .fingerprint import describe, fingerprint, versions
+from .fingerprint import fingerprint, versions
 from .parts import Parts
+from .result_files import ResultFileError, check_labels, is_result
 from .results import Result
 
 # Told the number of finished replications and of all; a first call tells what was found on disk.
@@ -102,6 +105,7 @@ def check_policies(policies: Mapping[str, Contestant]) -> None:
         raise TypeError(f"policies must be a mapping from names to policies, got {policies!r}")
     if not policies:
         raise ValueError("policies must not be empty")
+    check_labels(policies)
     for name, entry in policies.items():
         kind_only = isinstance(entry, type) and issubclass(entry, Policy)
         if kind_only or not (isinstance(entry, Policy) or callable(entry)):
@@ -163,22 +167,44 @@ def _resume(
     progress: Progress | None,
 ) -> Result:
     """Load what is complete, or play what is missing."""
-    if (folder / "regret.parquet").exists():
-        saved = Result.load(folder)
-        if _without(saved.config, "command") == _without(config, "command"):
-            if progress is not None:
-                progress(replications, replications)
-            return saved
+    known = is_described(config)
+    if not known:
+        warnings.warn(
+            "a policy or environment holds something that cannot be told from another of its "
+            "kind (see `undescribed` in the configuration), so everything is played anew",
+            stacklevel=3,
+        )
+    saved = _saved(folder) if known else None
+    if saved is not None and _same(saved.config, config):
+        if progress is not None:
+            progress(replications, replications)
+        return saved
     # More replications of the same run can build on those that are there.
-    parts = Parts(folder / "parts", fingerprint(_without(config, "command", "replications")))
-    finished = dict(parts.finished())
+    name = fingerprint(_without(config, "command", "replications"))
+    parts = Parts(folder / "parts", name) if known else None
+    finished = {} if parts is None else dict(parts.finished(plan))
     done = {index: record for index, record in finished.items() if index < replications}
     records = dict(_with_progress(plan, replications, done, workers, parts, progress))
     result = _assemble(plan, config, records)
     result.save(folder)
-    if len(done) == len(finished):
+    if parts is not None and len(done) == len(finished):
         parts.discard()  # otherwise they belong to a longer run, which is still to go on
     return result
+
+
+def _saved(folder: Path) -> Result | None:
+    """The result in a folder; a damaged one is replaced, when the new one is complete."""
+    if not is_result(folder):
+        return None
+    try:
+        return Result.load(folder)
+    except ResultFileError as error:
+        warnings.warn(f"{error}; it is played again", stacklevel=4)
+        return None
+
+
+def _same(saved: dict[str, Any], config: dict[str, Any]) -> bool:
+    return fingerprint(_without(saved, "command")) == fingerprint(_without(config, "command"))
 
 
 def _without(config: dict[str, Any], *keys: str) -> dict[str, Any]:
@@ -194,7 +220,7 @@ def _with_progress(
     progress: Progress | None,
 ) -> dict[int, Record]:
     records = dict(done)
-    missing = [index for index in range(replications) if index not in done]
+    missing = (index for index in range(replications) if index not in done)
     if progress is not None:
         progress(len(records), replications)
     for index, record in run(plan, missing, workers=_processors() if workers is None else workers):

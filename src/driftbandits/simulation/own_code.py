@@ -1,0 +1,216 @@
+"""Functions and classes of somebody's own: from files, typed at a prompt, or made on the way.
+
+A name tells nothing about code that changes. So code is described by all source files that are
+neither Python's nor installed, by its compiled form, by the values that it has captured, and by
+the global values that it uses, as they are now.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import hashlib
+import importlib.util
+import site
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+Describe = Callable[[Any], Any]
+
+_WRAPPERS = (staticmethod, classmethod, property, functools.cached_property)
+CODE_TYPES = (
+    FunctionType,
+    BuiltinFunctionType,
+    MethodType,
+    ModuleType,
+    type,
+    functools.partial,
+    np.ufunc,
+    *_WRAPPERS,
+)
+_BOOKKEEPING = (GetSetDescriptorType, MemberDescriptorType)
+
+
+def name_of(value: Any) -> str:
+    """Module and name of a class or a function."""
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", type(value).__name__)
+    return f"{_module_of(value)}.{name}"
+
+
+def is_shipped(value: Any) -> bool:
+    """Whether a class or function belongs to this package."""
+    return _module_of(value).partition(".")[0] == __package__.partition(".")[0]
+
+
+def is_own(value: Any) -> bool:
+    """Whether code is neither Python's, nor installed, nor of this package."""
+    return not is_shipped(value) and _is_own_module(_module_of(value))
+
+
+class Own:
+    """Describes code; each piece once, and by its number from then on."""
+
+    def __init__(self, describe: Describe) -> None:
+        self._describe = describe
+        self._seen: dict[int, tuple[int, Any]] = {}
+
+    def code(self, value: Any) -> Any:
+        """The description of a function, a class, a module, or what wraps one."""
+        if id(value) in self._seen:
+            return {"code": self._seen[id(value)][0]}
+        self._seen[id(value)] = (len(self._seen), value)  # which also keeps it, and so its id
+        if isinstance(value, functools.partial):
+            parts = [value.func, value.args, value.keywords]
+            return {"partial": [self._describe(part) for part in parts]}
+        if isinstance(value, MethodType):
+            return {"method": self.code(value.__func__), "of": self._describe(value.__self__)}
+        if isinstance(value, BuiltinFunctionType):
+            owner = value.__self__
+            bound = {} if isinstance(owner, ModuleType) else {"of": self._describe(owner)}
+            return {"function": name_of(value), **bound}
+        if isinstance(value, _WRAPPERS):
+            return {type(value).__name__: [self._describe(part) for part in _wrapped(value)]}
+        if isinstance(value, ModuleType):
+            return {"module": value.__name__}
+        if not is_own(value):
+            captured = self._captured(value) if isinstance(value, FunctionType) else {}
+            return {"name": name_of(value), "file": _file_digest(_module_of(value)), **captured}
+        described = self._class(value) if isinstance(value, type) else self._function(value)
+        return {"name": name_of(value), "sources": _own_sources(), **described}
+
+    def _class(self, kind: type) -> dict[str, Any]:
+        members = {
+            name: self._describe(member)
+            for name, member in vars(kind).items()
+            if not isinstance(member, _BOOKKEEPING)
+            and name != "_abc_impl"
+            and (not name.startswith("__") or isinstance(member, CODE_TYPES))
+        }
+        return {"members": members, "bases": [self.code(base) for base in kind.__bases__]}
+
+    def _function(self, function: FunctionType) -> dict[str, Any]:
+        return {
+            "compiled": [self._compiled(code) for code in _codes(function.__code__)],
+            "uses": dict(self._uses(function)),
+            **self._captured(function),
+        }
+
+    def _captured(self, function: FunctionType) -> dict[str, Any]:
+        cells = [_content(cell) for cell in function.__closure__ or ()]
+        defaults = [function.__defaults__, function.__kwdefaults__]
+        return {"captured": self._describe(cells), "defaults": self._describe(defaults)}
+
+    def _compiled(self, code: CodeType) -> list[Any]:
+        constants = [item for item in code.co_consts if not isinstance(item, CodeType)]
+        digest = hashlib.sha256(code.co_code).hexdigest()
+        unloaded = [{"undescribed": f"module {name}"} for name in _unloaded(code)]
+        return [digest, list(code.co_names), self._describe(constants), *unloaded]
+
+    def _uses(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
+        """Global values that a function names, and of modules of one's own what it may take."""
+        names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
+        for name in names:
+            value = function.__globals__.get(name)
+            if isinstance(value, ModuleType) and is_own(value):
+                for attribute in names:
+                    if attribute in vars(value):
+                        yield f"{name}.{attribute}", self._describe(vars(value)[attribute])
+            elif name in function.__globals__ and not isinstance(value, ModuleType):
+                yield name, self._describe(value)
+
+
+def _module_of(value: Any) -> str:
+    if isinstance(value, ModuleType):
+        return value.__name__
+    return str(getattr(value, "__module__", None) or "builtins")
+
+
+def _is_own_module(name: str) -> bool:
+    module = sys.modules.get(name)
+    if module is None:
+        return True  # typed, or made by hand
+    file = getattr(module, "__file__", None)
+    if file is not None:
+        return _is_own_file(Path(file))
+    spec = getattr(module, "__spec__", None)
+    return spec is None or spec.origin not in ("built-in", "frozen")
+
+
+def _is_own_file(file: Path) -> bool:
+    return _installed().isdisjoint(file.resolve().parents)
+
+
+@cache
+def _installed() -> set[Path]:
+    """Folders of Python's own and of installed modules."""
+    paths = sysconfig.get_paths()
+    folders = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
+    folders += [site.getusersitepackages(), *site.getsitepackages()]
+    return {Path(folder).resolve() for folder in folders}
+
+
+def _own_sources() -> str:
+    """Hash of the files of all loaded modules that are neither Python's nor installed.
+
+    A function of somebody's own may call any of them.
+    """
+    digest = hashlib.sha256()
+    names = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    for file in sorted(Path(name).resolve() for name in names if name is not None):
+        if file.suffix == ".py" and file.exists() and _is_own_file(file):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _file_digest(module: str) -> str:
+    """Hash of the file of an installed module; empty for what has none in Python."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file.endswith(".py") else ""
+
+
+def _unloaded(code: CodeType) -> Iterator[str]:
+    """Modules that a function imports when it runs, and that may be of somebody's own."""
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME" and step.argval not in sys.modules:
+            name = str(step.argval)
+            try:
+                spec = importlib.util.find_spec(name)
+            except (ImportError, ValueError):
+                spec = None
+            if spec is None or spec.origin is None or _is_own_file(Path(spec.origin)):
+                yield name
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A piece of code, and those of the functions defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # of a name that has no value yet
+        return None
+
+
+def _wrapped(value: Any) -> list[Any]:
+    names = ("__func__", "func", "fget", "fset", "fdel")
+    return [getattr(value, name) for name in names if hasattr(value, name)]

@@ -1,0 +1,286 @@
+"""Damaged and forged files: refused, with no more memory than the file takes, or harmless."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftbandits import (
+    AdaptiveLinUCB,
+    DLinUCB,
+    DynamicLinUCB,
+    Policy,
+    Random,
+    StateFileError,
+    SWLinUCB,
+    load,
+)
+from test_contract import assert_same_state, run, state_of
+from test_storage import PROBLEM, members, rewrite, saved, with_header
+
+__all__ = ["saved"]  # a fixture
+
+
+def npy(array: Any, shape: Any = None, descr: str | None = None) -> bytes:
+    """An array as a member of an archive, with a header that may lie about it."""
+    buffer = io.BytesIO()
+    header = {
+        "descr": np.lib.format.dtype_to_descr(array.dtype) if descr is None else descr,
+        "fortran_order": False,
+        "shape": array.shape if shape is None else shape,
+    }
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + array.tobytes()
+
+
+def archive(parts: dict[str, bytes], *, compression: int = zipfile.ZIP_STORED) -> bytes:
+    """An archive whose checksums are right, whatever it holds."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as file:
+        for name, content in parts.items():
+            file.writestr(f"{name}.npy", content)
+    return buffer.getvalue()
+
+
+def test_a_smaller_shape_is_refused(saved: Path) -> None:
+    """A reader that stops where the shape ends never gets to compare the checksum."""
+    policy = SWLinUCB(dim=3, window=5000, action_bound=2.0)
+    run(policy, 300)
+    policy.save(saved)
+    shape = str(members(saved)["history"].shape)
+    assert int(shape[1:4]) > 400  # all that is in use would be read
+    whole, smaller = saved.read_bytes(), f"(301{shape[4:]}"
+    assert whole.count(shape.encode()) == 1
+    saved.write_bytes(whole.replace(shape.encode(), smaller.encode()))
+    with pytest.raises(StateFileError, match="CRC"):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    "shape", [(64, 5), (0, 5), (91, 5), (10**12, 5), (2**63, 5), (-90, -5), (90, 5, 0), (-1, 5)]
+)
+def test_a_shape_must_account_for_every_byte(saved: Path, shape: tuple[int, ...]) -> None:
+    """Also where the checksum is right."""
+    arrays = members(saved)
+    parts = {name: npy(array) for name, array in arrays.items()}
+    saved.write_bytes(archive(parts))
+    load(saved)  # which shows that the shape is what is refused
+    saved.write_bytes(archive(parts | {"history": npy(arrays["history"], shape)}))
+    with pytest.raises(StateFileError, match="history"):
+        load(saved)
+
+
+@pytest.mark.parametrize("descr", ["|O", "|V0", "<U0", "|S8", "<M8[ns]", "<c16", ">f8", "<f4"])
+def test_other_types_are_refused(saved: Path, descr: str) -> None:
+    arrays = members(saved)
+    parts = {name: npy(array) for name, array in arrays.items()}
+    saved.write_bytes(archive(parts | {"theta": npy(arrays["theta"], descr=descr)}))
+    with pytest.raises(StateFileError):
+        load(saved)
+
+
+def test_members_of_one_name_are_refused(saved: Path) -> None:
+    parts = {name: npy(array) for name, array in members(saved).items()}
+    buffer = io.BytesIO(archive(parts))
+    with zipfile.ZipFile(buffer, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
+        file.writestr("theta.npy", npy(np.zeros(3)))
+    saved.write_bytes(buffer.getvalue())
+    with pytest.raises(StateFileError, match="same name"):
+        load(saved)
+
+
+def peak(path: Path) -> int:
+    """Bytes that were reserved at most while a file was refused."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(StateFileError):
+            load(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_small_file_cannot_take_much_memory(saved: Path) -> None:
+    """Zeros that compress a thousandfold."""
+    arrays = members(saved)
+    parts = {name: npy(array) for name, array in arrays.items()}
+    parts["history"] = npy(np.zeros((2_000_000, 5)))
+    saved.write_bytes(archive(parts, compression=zipfile.ZIP_DEFLATED))
+    assert saved.stat().st_size < 200_000
+    assert peak(saved) < 2_000_000
+
+
+@pytest.mark.parametrize("cls", [DLinUCB, DynamicLinUCB, AdaptiveLinUCB, SWLinUCB])
+def test_a_forged_dimension_takes_no_memory(cls: type[Policy], saved: Path) -> None:
+    policy = cls.tuned(PROBLEM)
+    policy.save(saved)
+    load(saved)  # so that what is compiled is not counted
+    arrays = members(saved)
+    for dim in (1_000, 10**6, 10**15, 10**400):
+        rewrite(saved, with_header(arrays, config=policy.config | {"dim": dim}))
+        assert peak(saved) < 3_000_000
+
+
+def test_a_forged_memory_takes_none(saved: Path) -> None:
+    """Reserved, but never touched: on Linux that takes no memory."""
+    policy = DynamicLinUCB.tuned(PROBLEM)
+    policy.save(saved)
+    rewrite(saved, with_header(members(saved), config=policy.config | {"memory": 10_000_000}))
+    code = """
+import resource, sys
+from driftbandits import StateFileError, load
+def used(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = used()
+try:
+    load(sys.argv[1])
+except StateFileError as error:
+    print(used() - before, error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(saved)], capture_output=True, text=True, check=True
+    )
+    kilobytes, _, reason = done.stdout.partition(" ")
+    assert "failures" in reason
+    assert int(kilobytes) < 500_000  # the array would take 1,280,000
+
+
+def test_a_large_dimension_that_is_meant_is_loaded(tmp_path: Path) -> None:
+    """The state of this policy does not depend on the dimension."""
+    Random(dim=10**9).save(tmp_path / "policy.npz")
+    assert load(tmp_path / "policy.npz").dim == 10**9
+
+
+FORGED: list[dict[str, Any]] = [
+    {"config": {"dim": 3, "window": 10**400}},
+    {"config": {"dim": 3, "window": 5, "ridge": 10**400}},
+    {"config": {"dim": 3, "window": 5, "noise": "loud"}},
+    {"config": {"dim": 3, "window": 5, "action_bound": [1.0]}},
+    {"config": {"dim": 3, "window": 5, "horizon": {"deep": 1}}},
+    {"config": {"dim": 10**18, "window": 5}},
+    {"config": {"dim": -1, "window": 5}},
+    {"config": {"dim": True, "window": 5}},
+    {"config": {"dim": 3, "window": 5, "_packed": [0.0]}},
+    {"config": {"dim": 3, "window": 5, "self": 1}},
+    {"config": [3, 5]},
+    {"config": "dim"},
+    {"policy": "Policy"},
+    {"policy": "WeightedPolicy"},
+    {"policy": "__main__"},
+    {"policy": {"a": 1}},
+    {"module": 7},
+    {"module": ["driftbandits"]},
+    {"policy": "Path", "module": "pathlib"},
+    {"version": 10**5000 if sys.get_int_max_str_digits() == 0 else 10**4000},
+    {"version": float("nan")},
+    {"format": None},
+]
+
+
+@pytest.mark.parametrize("changes", FORGED, ids=lambda changes: str(changes)[:60])
+def test_a_forged_header_is_refused(saved: Path, changes: dict[str, Any]) -> None:
+    rewrite(saved, with_header(members(saved), **changes))
+    with pytest.raises(StateFileError):
+        load(saved)
+
+
+@pytest.mark.parametrize("depth", [100, 900, 5_000, 200_000])
+def test_a_deep_header_is_refused(saved: Path, depth: int) -> None:
+    arrays = members(saved)
+    config = b'{"dim": 3, "window": ' + b"[" * depth + b"]" * depth + b"}"
+    text = json.dumps({"format": "driftbandits-state", "version": 1, "policy": "SWLinUCB"}).encode()
+    text = text[:-1] + b', "config": ' + config + b"}"
+    rewrite(saved, arrays | {"header.json": np.frombuffer(text, dtype=np.uint8)})
+    with pytest.raises(StateFileError):
+        load(saved)
+
+
+def flipped(rng: np.random.Generator, content: bytearray) -> None:
+    content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+
+
+def overwritten(rng: np.random.Generator, content: bytearray) -> None:
+    start, length = rng.integers(len(content)), rng.integers(1, 40)
+    content[start : start + length] = rng.bytes(length)
+
+
+def cut_out(rng: np.random.Generator, content: bytearray) -> None:
+    start = rng.integers(len(content))
+    del content[start : start + rng.integers(1, 200)]
+
+
+def cut_off(rng: np.random.Generator, content: bytearray) -> None:
+    del content[rng.integers(len(content)) :]
+
+
+def doubled(rng: np.random.Generator, content: bytearray) -> None:
+    start = rng.integers(len(content))
+    content[start:start] = content[start : start + rng.integers(1, 300)]
+
+
+def moved(rng: np.random.Generator, content: bytearray) -> None:
+    """One part of the file over another, as a disk does that mixes up its blocks."""
+    source, target = rng.integers(len(content), size=2)
+    piece = content[source : source + 64]
+    content[target : target + len(piece)] = piece
+
+
+DAMAGE: list[Callable[[np.random.Generator, bytearray], None]] = [
+    flipped,
+    overwritten,
+    cut_out,
+    cut_off,
+    doubled,
+    moved,
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("cls", [SWLinUCB, AdaptiveLinUCB, Random])
+def test_random_damage_is_refused_or_harmless(
+    cls: type[Policy], damage: Callable[[np.random.Generator, bytearray], None], tmp_path: Path
+) -> None:
+    policy, path = cls.tuned(PROBLEM), tmp_path / "policy.npz"
+    run(policy, 40)
+    policy.save(path)
+    whole, expected = path.read_bytes(), state_of(policy)
+    rng = np.random.default_rng(7)
+    for _ in range(250):
+        content = bytearray(whole)
+        damage(rng, content)
+        path.write_bytes(content)
+        try:
+            loaded = load(path)
+        except StateFileError:
+            continue
+        assert loaded.config == policy.config
+        assert_same_state(loaded, expected)
+
+
+def test_random_contents_with_right_checksums_do_no_harm(saved: Path) -> None:
+    """Forged numbers load or are refused; what loads can be used and saved."""
+    rng, arrays = np.random.default_rng(11), members(saved)
+    extremes = [0.0, -1.0, 1e308, -1e308, 5e-324, np.nan, np.inf, 2.0**53, 1.5]
+    for _ in range(150):
+        name = str(rng.choice([name for name in arrays if name != "header.json"]))
+        array = arrays[name].copy()
+        if array.size == 0:
+            continue
+        array.flat[rng.integers(array.size)] = rng.choice(extremes)
+        rewrite(saved, arrays | {name: array})
+        try:
+            policy = load(saved)
+        except StateFileError:
+            continue
+        with np.errstate(all="ignore"):
+            policy.select(np.eye(3))
+            policy.update(np.eye(3)[0], 1.0)
