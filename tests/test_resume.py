@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from driftbandits import DLinUCB, DynamicLinUCB, Policy
+from driftbandits.core.storage import read_state, write_state
 from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
 from driftbandits.simulation import Result, simulate
+from driftbandits.simulation.engine import Plan, run
 
 POLICIES: dict[str, Policy] = {
     "D-LinUCB": DLinUCB(dim=2, gamma=0.98),
@@ -106,6 +111,99 @@ def test_a_damaged_part_is_played_again(tmp_path: Path) -> None:
     part.write_bytes(part.read_bytes()[:100])
     simulate(environment(), POLICIES, replications=8, folder=tmp_path / "cut")
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def cut(folder: Path) -> Path:
+    """A part of a run that was interrupted."""
+    interrupt_after(4, folder)
+    return sorted((folder / "parts").glob("*/*.npz"))[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("regret", lambda array: array[:, 1:]),
+        ("regret", lambda array: array[0]),
+        ("regret", lambda array: array.astype(np.float32)),
+        ("detections", lambda array: np.zeros(())),
+        ("estimates", lambda array: np.zeros((2, 1, 2))),
+        ("missed", lambda array: np.zeros((2, 3))),
+        ("5/gram", lambda array: np.zeros(3)),
+        ("gram", lambda array: np.zeros(3)),
+    ],
+)
+def test_a_part_of_other_shapes_is_played_again(tmp_path: Path, name: str, change: Any) -> None:
+    """One whose checksums are right, and whose arrays are not those of the run."""
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
+    part = cut(tmp_path / "cut")
+    header, arrays = read_state(part)
+    write_state(part, header, arrays | {name: change(arrays.get(name, np.zeros(3)))})
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "cut")
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def test_a_part_that_claims_a_smaller_shape_is_played_again(tmp_path: Path) -> None:
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
+    part = cut(tmp_path / "cut")
+    whole = part.read_bytes()
+    assert whole.count(b"(2, 200)") == 1
+    part.write_bytes(whole.replace(b"(2, 200)", b"(2, 100)"))
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "cut")
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+def test_a_part_under_the_name_of_another_is_played_again(tmp_path: Path) -> None:
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
+    part = cut(tmp_path / "cut")
+    other = next(path for path in part.parent.glob("*.npz") if path != part)
+    part.write_bytes(other.read_bytes())
+    simulate(environment(), POLICIES, replications=8, folder=tmp_path / "cut")
+    assert files(tmp_path / "cut") == files(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+def test_a_part_that_cannot_be_read_is_named_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    part = cut(tmp_path)
+    kept = {path: path.read_bytes() for path in part.parent.iterdir()}
+    original = Path.open
+
+    def fail(path: Path, *arguments: Any, **options: Any) -> Any:
+        if path == part:
+            raise OSError(number, os.strerror(number))
+        return original(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", fail)
+        with pytest.raises(OSError, match=part.name) as caught:
+            simulate(environment(), POLICIES, replications=8, folder=tmp_path)
+    assert caught.value.errno == number
+    assert {path: path.read_bytes() for path in part.parent.iterdir()} == kept
+    seen: list[int] = []
+    noting(seen, tmp_path, replications=8)
+    assert seen[0] == len(kept)
+
+
+def test_policies_in_another_order_do_not_swap_their_numbers(tmp_path: Path) -> None:
+    """Parts hold rows by the position of a policy."""
+    interrupt_after(4, tmp_path)
+    turned = dict(reversed(POLICIES.items()))
+    result = simulate(environment(), turned, replications=8, folder=tmp_path)
+    expected = simulate(environment(), POLICIES, replications=8)
+    for name in POLICIES:
+        np.testing.assert_array_equal(result.final(name), expected.final(name))
+
+
+def test_millions_of_replications_take_no_memory_before_they_run() -> None:
+    tracemalloc.start()
+    plan = Plan(environment(), POLICIES, 0, (400,))
+    given = run(plan, range(2_000_000), workers=2)
+    next(given)
+    given.close()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20_000_000  # with one future for each: billions
 
 
 def test_parts_of_another_configuration_are_not_used(tmp_path: Path) -> None:

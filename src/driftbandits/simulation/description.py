@@ -24,7 +24,7 @@ import numpy as np
 
 from ..policies import Policy
 from .fingerprint import fingerprint
-from .own_code import CODE_TYPES, Own, is_own, is_shipped, name_of
+from .own_code import CODE_TYPES, Own, is_own, is_shipped, name_of, own_sources
 
 UNDESCRIBED = "undescribed"
 _SMALL = 64
@@ -53,6 +53,7 @@ class _Description:
     def __init__(self) -> None:
         self._above: list[int] = []
         self._own: Own | None = None
+        self._sources: str | None = None
 
     def of(self, value: Any) -> Any:
         """The description of a value."""
@@ -89,7 +90,9 @@ class _Description:
         """Code in full while other code is being described, and by its hash from outside."""
         if self._own is not None:
             return self._own.code(value)
-        self._own = Own(self.of)
+        if self._sources is None:
+            self._sources = own_sources()
+        self._own = Own(self.of, self._sources)
         full = self._own.code(value)
         self._own = None
         short = {"code": name_of(value), "sha256": fingerprint(full)}
@@ -101,8 +104,7 @@ class _Description:
             items = self.of(array.tolist())
             return items if plain else {"array": items, "dtype": str(array.dtype)}
         digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-        kind = {} if plain else {"dtype": str(array.dtype)}
-        return {"shape": list(array.shape), "sha256": digest, **kind}
+        return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": digest}
 
     def _mapping(self, mapping: Mapping[Any, Any]) -> Any:
         if all(type(key) is str for key in mapping):

@@ -65,8 +65,9 @@ def is_own(value: Any) -> bool:
 class Own:
     """Describes code; each piece once, and by its number from then on."""
 
-    def __init__(self, describe: Describe) -> None:
+    def __init__(self, describe: Describe, sources: str) -> None:
         self._describe = describe
+        self._sources = sources
         self._seen: dict[int, tuple[int, Any]] = {}
 
     def code(self, value: Any) -> Any:
@@ -91,7 +92,7 @@ class Own:
             captured = self._captured(value) if isinstance(value, FunctionType) else {}
             return {"name": name_of(value), "file": _file_digest(_module_of(value)), **captured}
         described = self._class(value) if isinstance(value, type) else self._function(value)
-        return {"name": name_of(value), "sources": _own_sources(), **described}
+        return {"name": name_of(value), "sources": self._sources, **described}
 
     def _class(self, kind: type) -> dict[str, Any]:
         members = {
@@ -141,18 +142,21 @@ def _module_of(value: Any) -> str:
 
 
 def _is_own_module(name: str) -> bool:
+    if name.startswith("_cython_"):  # where the types of compiled functions of libraries are
+        return False
     module = sys.modules.get(name)
     if module is None:
         return True  # typed, or made by hand
     file = getattr(module, "__file__", None)
     if file is not None:
-        return _is_own_file(Path(file))
+        return _is_own_file(str(file))
     spec = getattr(module, "__spec__", None)
     return spec is None or spec.origin not in ("built-in", "frozen")
 
 
-def _is_own_file(file: Path) -> bool:
-    return _installed().isdisjoint(file.resolve().parents)
+@cache
+def _is_own_file(name: str) -> bool:
+    return _installed().isdisjoint(Path(name).resolve().parents)
 
 
 @cache
@@ -164,16 +168,16 @@ def _installed() -> set[Path]:
     return {Path(folder).resolve() for folder in folders}
 
 
-def _own_sources() -> str:
+def own_sources() -> str:
     """Hash of the files of all loaded modules that are neither Python's nor installed.
 
     A function of somebody's own may call any of them.
     """
     digest = hashlib.sha256()
     names = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    for file in sorted(Path(name).resolve() for name in names if name is not None):
-        if file.suffix == ".py" and file.exists() and _is_own_file(file):
-            digest.update(file.read_bytes())
+    for name in sorted(name for name in names if name is not None and name.endswith(".py")):
+        if _is_own_file(name) and Path(name).exists():
+            digest.update(Path(name).read_bytes())
     return digest.hexdigest()
 
 
@@ -192,7 +196,7 @@ def _unloaded(code: CodeType) -> Iterator[str]:
                 spec = importlib.util.find_spec(name)
             except (ImportError, ValueError):
                 spec = None
-            if spec is None or spec.origin is None or _is_own_file(Path(spec.origin)):
+            if spec is None or spec.origin is None or _is_own_file(spec.origin):
                 yield name
 
 

@@ -73,7 +73,7 @@ def write_result(
         if states:
             with atomic_write(hidden / _STATES) as file:
                 write_arrays(file, states)
-        written = sorted(path.name for path in hidden.iterdir())
+        written = sorted((path.name for path in hidden.iterdir()), key=_order)
         lines = [f"{_digest((hidden / name).read_bytes())}  {name}\n" for name in written]
         with atomic_write(hidden / _SUMS) as file:
             file.write("".join(lines).encode())
@@ -130,7 +130,7 @@ def _read_files(root: Path) -> dict[str, bytes]:
         paths = {name: _place(root, name) for name in names}
         missing = [name for name, path in paths.items() if not path.exists()]
         if sums is not None and missing:
-            raise ResultFileError(f"{root / missing[0]} is missing")
+            raise ResultFileError(f"{root / missing[0]} is missing; {_SUMS} lists it")
         content = {name: _read(path) for name, path in paths.items() if name not in missing}
     for name, data in content.items():
         if sums is not None and _digest(data) != sums[name]:
@@ -145,9 +145,15 @@ def _read_sums(root: Path) -> dict[str, str] | None:
         return None
     text = _read(path).decode("ascii", errors="replace")
     sums = {name: digest for digest, name in _LINE.findall(text)}
-    if "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)) != text or _REGRET not in sums:
+    lines = "".join(f"{sums[name]}  {name}\n" for name in sorted(sums, key=_order))
+    if lines != text or _REGRET not in sums or not sums.keys() <= set(_FILES):
         raise ResultFileError(f"{root / _SUMS} is damaged")
     return sums
+
+
+def _order(name: str) -> tuple[bool, str]:
+    """The order of checksums: the table that every result has is last, so that no end is lost."""
+    return name == _REGRET, name
 
 
 def _read(path: Path) -> bytes:
