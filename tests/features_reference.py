@@ -34,15 +34,15 @@ def _vector(declared: dict[str, Any], left: Any, right: Any, own_slot: int | Non
         (term.get("context"), term.get("action"), None) for term in declared["terms"]
     ]
     block = declared.get("per_action", {"slots": 0})
-    for slot in range(block["slots"]):
-        terms += [([], [], slot), *([(block["context"], [], slot)] if block["context"] else [])]
+    for n in range(block["slots"]):
+        terms += [([], [], n), *([(block["context"], [], n)] if block["context"] else [])]
     vector, count = {}, 0
     for us, vs, slot in terms:
         for u_names, v_names in product(_products(us, left), _products(vs, right)):
             count += slot is None or slot == own_slot
-            cells = [left[n].items() for n in u_names], [right[n].items() for n in v_names]
+            cells = [left[k].items() for k in u_names], [right[k].items() for k in v_names]
             for u, v in product(product(*cells[0]), product(*cells[1])):
-                names = [*([] if slot is None else [f"slot {slot}"]), *(n for n, _ in (*u, *v))]
+                names = [*([] if slot is None else [f"slot {slot}"]), *(k for k, _ in (*u, *v))]
                 factors = math.prod(x for _, x in v), math.prod(x for _, x in u)
                 vector[" × ".join(names) or "1"] = factors if slot in (None, own_slot) else (0, 0)
     scale = declared["bound"] * (1.0 - 2.0**-40) / math.sqrt(count)

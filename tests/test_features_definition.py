@@ -73,6 +73,19 @@ def test_a_changed_dictionary_is_a_new_one(case: Case, data: st.DataObject) -> N
     assert vectors.tobytes() == again.tobytes()
 
 
+def test_a_list_that_has_changed_inside_is_a_new_one() -> None:
+    features = Features.from_dict(
+        {"action": {"tags": {"kind": "tags", "values": ["new", "free"], "other": False}}}
+    )
+    tags = ["new"]
+    actions = {"a": {"tags": tags}, "b": {"tags": ["free"]}}
+    before = features.encode({}, actions)
+    tags[0] = "free"
+    after = features.encode({}, actions)
+    assert (before[0] != before[1]).any()
+    assert (after[0] == after[1]).all()
+
+
 def overwrite(row: dict[str, Any], new: dict[str, Any]) -> None:
     """Make ``row`` equal to ``new`` without replacing it or the lists in it."""
     for name in list(row):

@@ -7,7 +7,7 @@ from typing import Any
 
 from .errors import FeatureError, Rejected, short
 from .kinds import Kind, Rest
-from .values import flattened, is_plain
+from .values import flattened
 
 # Lookups of one feature are forgotten beyond this many, so that memory stays bounded.
 _REMEMBERED = 4096
@@ -45,7 +45,7 @@ class Side:
 
     def _part(self, value: Any, kind: Kind, memory: dict[Any, list[float]] | None) -> list[float]:
         part = kind.encode(value)
-        if memory is not None and is_plain(value):
+        if memory is not None:
             if len(memory) >= _REMEMBERED:
                 memory.clear()
             memory[value] = part
