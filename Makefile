@@ -7,13 +7,16 @@ JOBS   ?= 2
 SOURCES := PYTHONPATH=$(CURDIR)/src
 
 .NOTPARALLEL: # one environment, one installer at a time
-.PHONY: help reproduce test test-quick test-thorough lint format docs bench clean
+.PHONY: help reproduce front-page test test-quick test-thorough lint format docs bench clean
 
 help: ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 reproduce: $(VENV)/experiments ## run the paper's experiments and write figures and the report
 	$(SOURCES) $(BIN)/python -m driftbandits reproduce all --out $(OUT)
+
+front-page: reproduce ## and put its regrets into the table of README.md
+	$(SOURCES) $(BIN)/python -m benchmarks.front_page $(OUT)
 
 test: test-quick test-thorough ## run every test
 
@@ -33,8 +36,9 @@ format: $(VENV)/lint ## format, and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/docs ## build the documentation into site/
-	$(SOURCES) $(BIN)/mkdocs build --strict
+docs: $(VENV)/docs ## build the documentation into site/; a warning is an error
+	$(SOURCES) $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet --fresh-env docs site
+	@echo "documentation: site/index.html"
 
 bench: $(VENV)/bench ## measure everything side by side, into benchmarks/
 	$(SOURCES) $(BIN)/python -m benchmarks

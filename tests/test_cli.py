@@ -89,7 +89,19 @@ def test_reproduce_writes_results_figures_and_a_report(tmp_path: Path) -> None:
         "dLinUCB",
         "LinUCB",
         "LinUCB-OR",
+        "AdaptiveLinUCB",
     ]
+    # What is not in the paper stands apart.
+    papers, _, others = done.stdout.partition("told nothing; not in the paper:")
+    assert "LinUCB-OR" in papers
+    assert "AdaptiveLinUCB" not in papers
+    assert "AdaptiveLinUCB" in others
+    page = (tmp_path / "report.html").read_text("utf-8")
+    table = page.partition('id="experiment-1-final"')[2].partition("</table>")[0]
+    papers, _, others = table.partition('<tr class="group">')
+    assert "LinUCB-OR" in papers.rpartition("</thead>")[2]
+    assert "Told nothing; not in the paper" in others
+    assert "AdaptiveLinUCB" in others.partition("</tr>")[2]
     assert (tmp_path / "abrupt" / "detections.csv").exists()
     assert (tmp_path / "report.html").stat().st_size > 1_000_000
     for suffix in ("png", "pdf", "svg"):

@@ -73,6 +73,10 @@ def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
             "policies: a label must be a string, got ['a']",
         ),
         (
+            override(tiny(), "policies", [{"policy": "LinUCB", "group": 3}]),
+            "policies: a group must be a string, got 3",
+        ),
+        (
             with_actions(**{**CUBE, "dim": 3}),
             "environment: path and actions must have one dimension, got 2 and 3",
         ),

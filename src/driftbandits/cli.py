@@ -27,7 +27,6 @@ from .figures import draw, plot_leaderboard, save, write_report
 from .policies import registered
 from .simulation import Result, ResultFileError, is_result, warm_up
 
-_LARGEST = 2**63 - 1  # integers of 64 bits, as in TOML
 _console = Console(stderr=True)
 _COLUMNS = (
     TextColumn("{task.description}"),
@@ -58,16 +57,26 @@ def cli() -> None:
     """
 
 
+class _Whole(click.IntRange):
+    """An integer of 64 bits, as in TOML files, of at least ``min``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number >= 2**63:
+            self.fail(f"{number} must be an integer of 64 bits", param, ctx)
+        return number
+
+
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def _running_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that `reproduce` and `run` share."""
-    positive = click.IntRange(min=1, max=_LARGEST)
+    positive = _Whole(min=1)
     options: Sequence[_Decorator] = (
         click.option("--replications", type=positive, help="Independent repetitions."),
         click.option("--horizon", type=positive, help="Rounds of a repetition."),
-        click.option("--seed", type=click.IntRange(0, _LARGEST), help="Names all random numbers."),
+        click.option("--seed", type=_Whole(min=0), help="Names all random numbers."),
         click.option("--workers", type=positive, help="Threads; changes no number."),
         click.option(
             "--out",
@@ -162,9 +171,9 @@ def report(folder: Path) -> None:
 
 
 @cli.command()
-@click.option("--replications", type=click.IntRange(1, _LARGEST), default=100, show_default=True)
-@click.option("--seed", type=click.IntRange(0, _LARGEST), default=0, show_default=True)
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; changes no number.")
+@click.option("--replications", type=_Whole(min=1), default=100, show_default=True)
+@click.option("--seed", type=_Whole(min=0), default=0, show_default=True)
+@click.option("--workers", type=_Whole(min=1), help="Threads; changes no number.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -329,7 +338,11 @@ def _print_summary(built: Experiment, result: Result) -> None:
         click.echo(table[table["round"] == result.horizon].to_string(index=False))
     else:
         click.echo(f"{built.name}: final regret {over}")
-        click.echo(result.summary().round(1).to_string(index=False))
+        table, groups = result.summary().round(1), built.about.get("groups", {})
+        for group, rows in table.groupby(table["policy"].map(lambda label: groups.get(label, ""))):
+            if group:
+                click.echo(f"{group}:")
+            click.echo(rows.to_string(index=False))
 
 
 @contextmanager

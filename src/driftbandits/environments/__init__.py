@@ -15,6 +15,7 @@ from .actions import (
 from .environment import Environment
 from .noise import Bounded, Gaussian, Heteroscedastic, Noise, NoiseSequence
 from .paths import ParameterPath, Periodic, PiecewiseConstant, RandomWalk, Rotation, Trajectory
+from .random_paths import RandomJumps, SignFlips, SwitchingArm
 
 __all__ = [
     "ActionSequence",
@@ -34,9 +35,12 @@ __all__ = [
     "Periodic",
     "PiecewiseConstant",
     "Pools",
+    "RandomJumps",
     "RandomWalk",
     "Rotation",
+    "SignFlips",
     "Sphere",
+    "SwitchingArm",
     "Trajectory",
     "canonical_basis",
 ]

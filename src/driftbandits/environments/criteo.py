@@ -49,19 +49,32 @@ class CriteoContexts:
 
     Every context has ‖a‖ ≤ L = 1 and Σⱼ |aⱼ θⱼ| ≤ 1, hence |⟨a, θ′⟩| ≤ 1 for θ and for every θ′
     that differs from it in the signs of some coordinates. `theta_norm` is the S of all of them.
+
+    Attributes:
+        clicked: Contexts of clicked banners, shape (n, d) with n ≤ pool_size; read-only.
+        not_clicked: Contexts of the others, shape (m, d) with m ≤ pool_size; read-only.
+        theta: The parameter, shape (d,); read-only.
+        rows_read: Rows of the file.
+        click_rate: Share of clicks in all rows.
+        sampled_clicked: Clicked rows that the features and theta were fitted on.
+        sampled_not_clicked: Rows without a click that they were fitted on.
+        levels: Distinct categorical values in the sample: one-hot columns before the SVD.
+        residual_variance: Variance of a click around its regression, before payoffs were shrunk.
+        payoff_scale: ⟨a, θ⟩ / (fitted click rate less its mean), at most 1.
+        standin: Whether they come from the stand-in: whatever shows them has to say so.
     """
 
-    clicked: Floats  # (n, d), read-only, n ≤ pool_size
-    not_clicked: Floats  # (m, d), read-only, m ≤ pool_size
-    theta: Floats  # (d,), read-only
+    clicked: Floats
+    not_clicked: Floats
+    theta: Floats
     rows_read: int
-    click_rate: float  # of all rows read
-    sampled_clicked: int  # rows that the features and theta were fitted on
+    click_rate: float
+    sampled_clicked: int
     sampled_not_clicked: int
-    levels: int  # distinct categorical values in the sample: one-hot columns before the SVD
-    residual_variance: float  # of click around its regression, before payoffs were shrunk
-    payoff_scale: float  # ⟨a, θ⟩ / (fitted click rate less its mean), at most 1
-    standin: bool  # drawn from the stand-in: whatever shows these contexts has to say so
+    levels: int
+    residual_variance: float
+    payoff_scale: float
+    standin: bool
 
     @property
     def dim(self) -> int:

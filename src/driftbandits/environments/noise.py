@@ -31,7 +31,11 @@ class Noise(Protocol):
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Normal noise of standard deviation ``level``."""
+    """Normal noise.
+
+    Attributes:
+        level: Standard deviation.
+    """
 
     level: float
 
@@ -45,7 +49,11 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Uniform noise on [−level, level], which is sub-Gaussian with constant ``level``."""
+    """Uniform noise on [−level, level], which is sub-Gaussian with constant ``level``.
+
+    Attributes:
+        level: Largest size of the noise.
+    """
 
     level: float
 

@@ -34,7 +34,8 @@ class Experiment:
         regret_rounds: Rounds after which the regret is written down; 200 even ones if empty.
         estimate_rounds: Rounds after which estimates are; 60 even ones where d = 2 if None.
         coverage: Whether to check the confidence sets.
-        about: Further facts for the report: description, published values, standin, …
+        about: Further facts for the report: description, published values, groups (of policies that
+            stand apart in tables, by label), standin, …
 
     Raises:
         ValueError: A value is out of range, or a policy does not fit the environment.

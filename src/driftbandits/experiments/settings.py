@@ -18,13 +18,15 @@ from ..environments import (
     Kronecker,
     Periodic,
     PiecewiseConstant,
+    RandomJumps,
     RandomWalk,
     Rotation,
+    SignFlips,
     Sphere,
+    SwitchingArm,
     Trajectory,
     canonical_basis,
 )
-from ..environments.random_paths import RandomJumps, SignFlips, SwitchingArm
 from ..policies import Policy, Problem, registered
 from .as_published import DLinUCBAsPublished
 from .criteo import criteo_environment
@@ -117,7 +119,7 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
     ``data`` is the user's copy of the Criteo log; without it a stand-in is made in ``cache``.
     """
     environment, problem, facts = prepare(settings, data=data, cache=cache)
-    policies = _policies(settings, problem)
+    policies, groups = _policies(settings, problem)
     description = settings.get("description", "")
     with errors_at(""):
         return Experiment(
@@ -133,6 +135,7 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
                 "description": description.strip() if isinstance(description, str) else description,
                 "published": settings.get("published", {}),
                 "problem": problem,
+                **({"groups": groups} if groups else {}),
                 **facts,
             },
         )
@@ -201,8 +204,10 @@ def _problem(
     return make("problem", Problem, {**known, **given})
 
 
-def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
+def _policies(settings: Settings, problem: Problem) -> tuple[dict[str, Policy], dict[str, str]]:
+    """The policies by label, and the groups of those that stand apart in tables."""
     policies: dict[str, Policy] = {}
+    groups: dict[str, str] = {}
     entries = _need(settings, "policies")
     if not isinstance(entries, (list, tuple)):
         raise SettingsError(f"policies must be a list, got {entries!r}")
@@ -213,15 +218,19 @@ def _policies(settings: Settings, problem: Problem) -> dict[str, Policy]:
         if not isinstance(name, str):
             raise SettingsError(f"policies: policy must be a string, got {name!r}")
         (name,) = labels_of(name, _classes())
-        label = options.pop("label", name)
+        label, group = options.pop("label", name), options.pop("group", "")
         if not isinstance(label, str):
             raise SettingsError(f"policies: a label must be a string, got {label!r}")
+        if not isinstance(group, str):
+            raise SettingsError(f"policies: a group must be a string, got {group!r}")
+        if group:
+            groups[label] = group
         if label in policies:
             raise SettingsError(f"two policies have the label {label!r}")
         policies[label] = _policy(name, f"policies.{label}", options, problem)
     if not policies:
         raise SettingsError("policies must not be empty")
-    return policies
+    return policies, groups
 
 
 def _policy(name: str, place: str, options: Settings, problem: Problem) -> Policy:

@@ -12,7 +12,7 @@ from matplotlib.ticker import StrMethodFormatter
 from ..simulation.results import Result
 from .bound import bound_curve
 from .changes import change_points, noticed
-from .style import CHANGE, COLUMN, DASHES, PolicyStyle, heading, plain, styled, styles
+from .style import CHANGE, COLUMN, DASHES, PolicyStyle, heading, name_of, plain, styled, styles
 
 
 def has_regret(result: Result) -> bool:
@@ -68,7 +68,8 @@ def _draw_policy(axes: Axes, result: Result, policy: str, look: PolicyStyle, num
     axes.fill_between(rounds, mine["q05"], mine["q95"], color=look.color, alpha=0.16, lw=0)
     # Markers are staggered, so that they do not hide one another.
     start = number * every // len(result.policies)
-    axes.plot(rounds, mine["mean"], **look.line(), markevery=(start, every), label=plain(policy))
+    name = plain(name_of(result, policy))
+    axes.plot(rounds, mine["mean"], **look.line(), markevery=(start, every), label=name)
 
 
 def _mark_detections(axes: Axes, result: Result, looks: dict[str, PolicyStyle]) -> None:

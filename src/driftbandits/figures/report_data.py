@@ -16,7 +16,7 @@ from .coverage import KINDS, binomial_interval, has_coverage, level
 from .detections import has_detections
 from .estimates import has_plane, has_random_path, mean_estimates, positions
 from .regret import has_regret
-from .style import styles, title
+from .style import name_of, styles, title
 
 # Points of a curve and steps of the animation: more are not seen, and make the page heavy.
 _MOST_POINTS = 400
@@ -31,7 +31,9 @@ def experiment_data(key: str, result: Result) -> dict[str, Any]:
         "title": title(result),
         "replications": result.replications,
         "horizon": result.horizon,
-        "policies": [{"label": policy, **vars(look)} for policy, look in looks.items()],
+        "policies": [
+            {"label": name_of(result, policy), **vars(look)} for policy, look in looks.items()
+        ],
         "changes": list(change_points(result)),
         "regret": _regret(result) if has_regret(result) else None,
         "estimates": _estimates(result) if has_plane(result) else None,

@@ -52,7 +52,7 @@ function fillDifferences(experiment) {
   const section = part(experiment, "final");
   const reference = Number(section.querySelector(".reference").value);
   const { final, quantile } = experiment.regret;
-  section.querySelectorAll("tbody tr").forEach((row, i) => {
+  section.querySelectorAll("tbody tr:not(.group)").forEach((row, i) => {
     const { mean, half } = paired(final[i], final[reference], quantile);
     const known = i !== reference && Number.isFinite(half);
     row.querySelector(".difference").textContent = i === reference ? "reference" : formatted(mean, "exceptZero");

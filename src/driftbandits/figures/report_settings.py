@@ -11,7 +11,17 @@ from .report_tables import swatch, table
 
 # Shown elsewhere on the page, or of no use to a reader.
 _ELSEWHERE = frozenset(
-    {"title", "name", "description", "standin", "published", "command", "versions", "policies"}
+    {
+        "title",
+        "name",
+        "description",
+        "standin",
+        "published",
+        "command",
+        "versions",
+        "policies",
+        "groups",
+    }
     | {"regret_rounds", "estimate_rounds", "coverage", "final_states"}
 )
 _LONG = 8

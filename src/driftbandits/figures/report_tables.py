@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..simulation.results import Result
 from ..simulation.statistics import mean_interval
 from .changes import noticed
 from .coverage import KINDS, binomial_interval
-from .style import DASHES, styles
+from .style import DASHES, group_of, styles
 
 _NOTHING = "–"
 
@@ -35,14 +35,28 @@ def interval(low: float, high: float) -> str:
 
 
 def table(
-    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: bool = True
+    caption: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numeric: bool = True,
+    groups: Sequence[str] | None = None,
 ) -> str:
-    """A table whose first column names the rows; cells are HTML, and so is the caption."""
+    """A table whose first column names the rows; cells are HTML, and so is the caption.
+
+    ``groups`` are the groups of the rows, if any; a heading is put before the first row of each.
+    """
     columns = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
-        for first, *rest in rows
-    )
+    body, last = "", ""
+    for (first, *rest), group in zip(rows, groups or [""] * len(rows), strict=True):
+        if group != last:
+            heading = escape(group[:1].upper() + group[1:])
+            body += (
+                f'<tr class="group"><th scope="colgroup" colspan="{len(head)}">{heading}</th></tr>'
+            )
+        last = group
+        cells = "".join(f"<td>{cell}</td>" for cell in rest)
+        body += f'<tr><th scope="row">{first}</th>{cells}</tr>'
     kind = "numbers" if numeric else "words"
     # The caption stays outside of what scrolls sideways on a narrow page.
     return (
@@ -70,7 +84,7 @@ def final_regrets(result: Result) -> str:
     head = ["Policy", "Mean", "95% interval", "5% to 95% of runs"]
     head += ["Difference", "95% interval"]
     head += ["Published", "Ours − published"] if published else []
-    rows = []
+    rows, groups = [], []
     for row in result.summary().to_dict("records"):
         policy, mean, se = str(row["policy"]), float(row["mean"]), float(row["se"])
         cells = [swatch(result, policy), number(mean)]
@@ -79,11 +93,12 @@ def final_regrets(result: Result) -> str:
         cells += ['<span class="difference"></span>', '<span class="difference-interval"></span>']
         cells += _beside(mean, published.get(policy)) if published else []
         rows.append(cells)
+        groups.append(group_of(result, policy))
     caption = (
         f"Regret after {result.horizon:,} rounds, {result.replications:,} runs. Differences are "
         "paired, run by run, since all policies met the same actions and noise."
     )
-    return table(caption, head, rows)
+    return table(caption, head, rows, groups=groups)
 
 
 def _published(result: Result) -> dict[str, float]:

@@ -133,6 +133,18 @@ def styles(labels: Iterable[str]) -> dict[str, PolicyStyle]:
     return chosen
 
 
+def group_of(result: Result, policy: str) -> str:
+    """The group that a policy stands in, apart from the others; "" for most."""
+    groups = result.config.get("groups")
+    return str(groups.get(policy, "")) if isinstance(groups, Mapping) else ""
+
+
+def name_of(result: Result, policy: str) -> str:
+    """What legends call a policy: its label, and its group where it stands apart."""
+    group = group_of(result, policy).partition(";")[0]
+    return f"{policy} ({group})" if group else policy
+
+
 def title(result: Result) -> str:
     """The experiment's title; it says so where the data is a stand-in."""
     name = str(result.config.get("title") or result.config.get("name") or "Experiment")

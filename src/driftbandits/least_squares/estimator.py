@@ -9,7 +9,7 @@ query (Section 2 of Russac, Vernade and Cappé, NeurIPS 2019):
     V = Σ w_s a_s a_sᵀ + λ I      b = Σ w_s r_s a_s      θ̂ = V⁻¹ b
     Ṽ = Σ w_s² σ_s² a_s a_sᵀ + μ I                       width(a) = √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
-Only the sums are stored (`driftbandits.least_squares.sums`). λ and μ enter when a question is
+Only the sums are stored (module ``sums``). λ and μ enter when a question is
 asked, so no recursion has to keep the penalty in place, and every factorisation starts from
 exact sums.
 """

@@ -8,7 +8,19 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is known of a problem, for policies to be tuned by. Each uses what it needs."""
+    """What is known of a problem, for policies to be tuned by. Each uses what it needs.
+
+    Attributes:
+        dim: Length d of actions and parameters.
+        horizon: Number T of rounds.
+        budget: Variation budget B: the sum of the distances that the parameter moves.
+        change_points: Rounds, increasing, that are the first with a new parameter.
+        ridge: Penalty λ.
+        noise: Sub-Gaussian level σ of the noise.
+        delta: Probability δ that a confidence set is allowed to miss.
+        theta_bound: Bound S on the norm of the parameter.
+        action_bound: Bound L on the norms of actions.
+    """
 
     dim: int
     horizon: int
