@@ -91,6 +91,29 @@ def test_a_disk_that_is_full_stops_no_call(tmp_path: Path) -> None:
     assert len(cached(tmp_path)) == 2
 
 
+READ_ONLY = """
+import errno, os, tempfile
+
+def refused(*arguments, **options):
+    raise OSError(errno.EROFS, "Read-only file system")
+
+if "READ_ONLY" in os.environ:
+    tempfile.TemporaryFile = tempfile.NamedTemporaryFile = refused
+"""
+
+
+@compiled_only
+def test_a_folder_that_can_only_be_read_is_read(tmp_path: Path) -> None:
+    """As in an image that was prepared, and runs with a read-only file system."""
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    hits = "print([sum(f.stats.cache_hits.values()) for f in (compiled, other)])"
+    program = READ_ONLY + SMALL + hits
+    assert run(program, tmp_path, **place) == ("42\n[0, 0]\n", "")
+    made = cached(tmp_path)
+    assert run(program, tmp_path, READ_ONLY="1", **place) == ("42\n[1, 1]\n", "")
+    assert cached(tmp_path) == made
+
+
 def _flip(content: bytes) -> bytes:
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]

@@ -4,7 +4,9 @@ One file holds one compiled function for one signature:
 
     SHA-256 of the rest | a line (version of numba, stamp of the sources, key) | the code, pickled
 
-numba finds the folder: ``NUMBA_CACHE_DIR`` if it is set, then the package's own, then the user's.
+numba finds the folder: ``NUMBA_CACHE_DIR`` if it is set, then the package's own, then the user's. A
+folder that cannot be written to is good enough if it holds compiled code already: that of an image
+whose file system is read-only.
 Its own files have no checksum, and a second file that lists them: a flipped bit would run, and two
 processes that write at once can leave the list of one with the code of the other.
 """
@@ -19,7 +21,7 @@ from types import FunctionType
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache, NullCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 from .storage import atomic_write
@@ -27,6 +29,7 @@ from .storage import atomic_write
 # numba has no types.
 _NumbaCache: Any = FunctionCache
 _NumbaNoCache: Any = NullCache
+_NumbaFiles: Any = CompileResultCacheImpl
 
 
 class CacheWarning(RuntimeWarning):
@@ -71,8 +74,28 @@ class _NoCache(_NumbaNoCache):  # type: ignore[misc]
         )
 
 
+def _or_readable(locator: Any) -> Any:
+    """A way in which numba finds a folder, content with one that can only be read."""
+
+    class Locator(locator):  # type: ignore[misc]
+        def ensure_cache_path(self) -> None:
+            try:
+                super().ensure_cache_path()
+            except OSError:
+                if not any(Path(self.get_cache_path()).glob("*.nbc")):
+                    raise
+
+    return Locator
+
+
+class _Files(_NumbaFiles):  # type: ignore[misc]
+    _locator_classes = tuple(_or_readable(locator) for locator in _NumbaFiles._locator_classes)
+
+
 class _DiskCache(_NumbaCache):  # type: ignore[misc]
     """numba's cache, with files of our own, from which no error reaches a caller."""
+
+    _impl_class = _Files
 
     def __init__(self, function: FunctionType, stamp: str) -> None:
         super().__init__(function)
