@@ -40,7 +40,7 @@ def npy(array: Any, shape: Any = None, descr: str | None = None) -> bytes:
         "shape": array.shape if shape is None else shape,
     }
     np.lib.format.write_array_header_1_0(buffer, header)
-    return buffer.getvalue() + array.tobytes()
+    return buffer.getvalue() + bytes(array.tobytes())
 
 
 def archive(parts: dict[str, bytes], *, compression: int = zipfile.ZIP_STORED) -> bytes:
@@ -209,7 +209,7 @@ def flipped(rng: np.random.Generator, content: bytearray) -> None:
 
 
 def overwritten(rng: np.random.Generator, content: bytearray) -> None:
-    start, length = rng.integers(len(content)), rng.integers(1, 40)
+    start, length = int(rng.integers(len(content))), int(rng.integers(1, 40))
     content[start : start + length] = rng.bytes(length)
 
 

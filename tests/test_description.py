@@ -164,7 +164,7 @@ def test_different_things_look_different_and_equal_ones_equal(maker: Callable[[i
 
 @pytest.mark.parametrize(
     "value",
-    [threading.Lock(), (x for x in ()), memoryview(b"a"), object],
+    [threading.Lock(), (letter for letter in "a"), memoryview(b"a"), object],
     ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_described_is_marked(value: Any) -> None:

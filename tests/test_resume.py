@@ -198,9 +198,7 @@ def test_policies_in_another_order_do_not_swap_their_numbers(tmp_path: Path) -> 
 def test_millions_of_replications_take_no_memory_before_they_run() -> None:
     tracemalloc.start()
     plan = Plan(environment(), POLICIES, 0, (400,))
-    given = run(plan, range(2_000_000), workers=2)
-    next(given)
-    given.close()
+    next(run(plan, range(2_000_000), workers=2))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20_000_000  # with one future for each: billions
