@@ -134,3 +134,39 @@ def test_items_are_a_copy_that_cannot_be_changed() -> None:
     assert catalogue.items[0, 0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
         catalogue.items[0] = 0.0
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 4])
+def test_same_index_where_radius_and_estimate_are_zero(dim: int, count: int) -> None:
+    """All scores are 0 then, and bounds from an estimate that was not are rounded all the same."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        items = rng.uniform(-0.3, 0.3, (count, dim))
+        policy = SWLinUCB(dim=dim, window=2, noise=0.0, theta_bound=0.0)
+        catalogue = FixedCatalogue(policy, items)
+        for t in range(30):
+            assert catalogue.select() == policy.select(items), (seed, t)
+            if rng.random() < 0.5:
+                policy.advance()
+            else:
+                policy.update(items[rng.integers(count)], float(rng.normal()))
+
+
+@pytest.mark.parametrize("make", POLICIES)
+@pytest.mark.parametrize("dim", [1, 2, 3, 8, 21])
+def test_exact_ties_are_broken_as_by_select(make: Any, dim: int) -> None:
+    """Every item occurs several times, and the first of those that are best is chosen."""
+    rng = np.random.default_rng(dim)
+    distinct = unit_items(rng, 7, dim)
+    items = distinct[rng.integers(7, size=61)]
+    policy = make(dim)
+    catalogue = FixedCatalogue(policy, items)
+    for t in range(60):
+        chosen = catalogue.select()
+        assert chosen == policy.select(items), t
+        assert not (items[:chosen] == items[chosen]).all(axis=1).any()
+        policy.update(items[chosen], float(rng.normal()))
+        # A score depends on the item alone, not on its place or on what else there is to score.
+        alone = np.array([policy.scores(item[None])[0] for item in items])
+        np.testing.assert_array_equal(policy.scores(items), alone)

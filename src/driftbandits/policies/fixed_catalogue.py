@@ -190,7 +190,8 @@ def _search(
     for n in range(norms.size):
         norm, e = norms[n], seen[n]
         if e != now:
-            slack = SLACK * (abs(reached) + norm * size)
+            # ‖θ_e‖ ≤ ‖θ̂‖ + ‖θ̂ − θ_e‖: what was known at e is rounded in units of that.
+            slack = SLACK * (abs(reached) + norm * (size + moved[e]))
             ahead = reached - slack - means[n] - norm * moved[e]
             square = squares[n] + norm * norm * grown[e]
             if ahead > 0.0 and radius * radius * square < ahead * ahead:
