@@ -235,7 +235,23 @@ class Late:
     rounds: Floats
 
 
+@dataclass(frozen=True)
+class Amend:
+    """The reward of the observation that arrived as number ``observation`` turned out ``new``."""
+
+    observation: int
+    new: float
+
+
+@dataclass(frozen=True)
+class Forget:
+    """All that is known along some coordinates is cleared."""
+
+    coordinates: tuple[int, ...]
+
+
 Event = Update | Advance | Late
+Change = Amend | Forget
 
 
 @dataclass
@@ -248,8 +264,16 @@ class History:
     actions: list[Floats] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event | Change) -> None:
         """Take note of what happened."""
+        if isinstance(event, Amend):
+            self.rewards[event.observation] = event.new
+            return
+        if isinstance(event, Forget):
+            self.actions = [np.array(action) for action in self.actions]
+            for action in self.actions:
+                action[list(event.coordinates)] = 0.0
+            return
         if not isinstance(event, Late):
             self.clock += event.rounds if isinstance(event, Advance) else 1.0
             self.steps += 1
@@ -350,6 +374,25 @@ def random_events(source: Source, count: int, *, fractional: bool) -> list[Event
             events.append(Update(source.actions(size), source.rewards(size)))
             clock += 1.0
     return events
+
+
+def with_changes(source: Source, events: Sequence[Event]) -> list[Event | Change]:
+    """``events``, with amendments and coordinates that are forgotten in between."""
+    changed, seen = list[Event | Change](), 0
+    for event in events:
+        while seen > 0 and source.rng.random() < 0.25:
+            changed.append(_change(source, seen))
+        changed.append(event)
+        seen += 0 if isinstance(event, Advance) else len(event.rewards)
+    return changed
+
+
+def _change(source: Source, seen: int) -> Change:
+    """A new reward for one of ``seen`` observations, or now and then forgotten coordinates."""
+    if source.rng.random() < 0.8:
+        return Amend(int(source.rng.integers(seen)), float(source.rewards(1)[0]))
+    some = source.rng.choice(source.dim, size=int(source.rng.integers(1, source.dim + 1)))
+    return Forget(tuple(int(i) for i in set(some)))
 
 
 # --- dLinUCB ------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from driftbandits import (
     Random,
     SWLinUCB,
 )
-from driftbandits.core.entry_points import NORM_SLACK
+from driftbandits.core.checks import NORM_SLACK
 
 POLICIES = driftbandits.registered()
 NAN, INF = float("nan"), float("inf")

@@ -1,6 +1,8 @@
 """Linear bandits whose payoffs drift: exact, fast, and the same from simulation to service."""
 
+from . import events
 from ._version import __version__
+from .core.events import Decision
 from .core.storage import StateFileError
 from .least_squares.estimator import WeightedLeastSquares
 from .policies import (
@@ -31,6 +33,7 @@ __all__ = [
     "DLinTS",
     "DLinUCB",
     "DRandLinUCB",
+    "Decision",
     "DetectRestartLinUCB",
     "DynamicLinUCB",
     "FixedCatalogue",
@@ -45,6 +48,7 @@ __all__ = [
     "StateFileError",
     "WeightedLeastSquares",
     "__version__",
+    "events",
     "load",
     "register",
     "registered",

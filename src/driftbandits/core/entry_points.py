@@ -1,10 +1,8 @@
 """The compiled side of a policy: a few functions of its own, and what Python calls made of them.
 
-A policy brings named tuples for its parameters (floats) and its state (arrays), and
+A policy brings named tuples for its parameters (floats) and its state (arrays), and these kernels.
+Required:
 
-    prepare(parameters, state)
-        bring what is computed from the sums up to date with them; called before the others ask,
-        perhaps more often than needed: it depends on the state alone, and draws nothing
     choose(parameters, state, columns, scratch, scores) -> index
         fill ``scores`` (K,) for the action set ``columns`` (d, K) and return the chosen column;
         ``scratch`` (d + 2, panel) may be overwritten; see `panel`
@@ -12,12 +10,32 @@ A policy brings named tuples for its parameters (floats) and its state (arrays),
         take in one observation, made ``age`` rounds ago
     advance(parameters, state, rounds)
         close rounds: move the clock in ``state.counters[CLOCK]``, and forget
+
+Optional, with a default each:
+
+    prepare(parameters, state)
+        compute what `choose` reads (a factor, an estimate, a radius) from the sums. Called before a
+        choice if the sums have changed, perhaps more often: it depends on the state alone, and
+        draws nothing
+    propensity(parameters, state, columns, scratch, scores, chosen) -> probability
+        with which `choose` gives ``chosen``; called after it, and may overwrite ``scores``. NaN
+        where there is no closed form. Without it: 1, for rules that draw nothing
     late(parameters, state, age)
         note that an observation comes in that no closing round comes with; called before `learn`
     misses(parameters, state, theta) -> bool
-        whether the confidence set, if there is one, does not hold ``theta``
+        whether the confidence set does not hold ``theta``. Without it there is no such set
+    fits(parameters, state, rounds) -> bool
+        whether the arrays have room for one more observation and for what ``rounds`` rounds may
+        add. Where it says no, Python makes room (`Policy._grown`) and the call goes on. Without it
+        no array grows
+    amend(parameters, state, action, old, new, age) -> bool
+        put the reward ``new`` of an observation made ``age`` rounds ago in the place of ``old``;
+        False where no such observation is known. Without it amendments are refused
+    forget(parameters, state, mask)
+        clear what is known along the coordinates where ``mask`` (d,) is 1: as if every action had
+        had a zero there. Without it this is refused
 
-The object, the simulator and everything later call these same functions.
+The object, the simulator, replay and the service call these same functions.
 """
 
 from __future__ import annotations
@@ -29,27 +47,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Array
-from .compiling import entry_point, inline_kernel, lean_kernel
-from .linalg import inner
-from .packing import ACTION_BOUND, DIM, STALE, Field, claim, release, unpacker
+from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
+from .compiling import entry_point, inline_kernel
+from .exploring import explored, propensity_at
+from .packing import CHANGED, FLOOR, FRESH, STALE, Field, claim, release, unpacker
+from .replaying import replay_template
 
-# The squares of rewards, and sums of them, stay far from overflow.
-LARGEST_REWARD = 1e100
-
-# Rounding of a norm at its bound passes, in single precision too; more does not.
-NORM_SLACK = 1e-6
-
-# Numbers of a panel of columns that the caches hold well (measured: 80,000 bytes are as fast as
-# 8,000, 160,000 are slower; this is 98,304).
-PANEL = 12_288
+# What an entry point returns in the place of a result, with nothing changed.
+REFUSED = -1  # the input is not admissible
+FULL = -2  # an array has to grow first
 
 
 def _unbound(*arguments: Any) -> Any:
-    """Stands in the templates below for what `entry_points` binds: a policy's own."""
+    """Placeholder in the templates below, which `entry_points` replaces by a policy's own."""
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
 unpack = choose = learn = advance = prepare = misses = late = _unbound
+propensity = fits = amend = forget = _unbound
 
 
 @inline_kernel
@@ -68,6 +83,33 @@ def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
     return False
 
 
+@inline_kernel
+def certain(
+    parameters: Any, state: Any, columns: Array, scratch: Array, scores: Array, chosen: int
+) -> float:
+    """For policies that draw nothing."""
+    return 1.0
+
+
+@inline_kernel
+def always_fits(parameters: Any, state: Any, rounds: float) -> bool:
+    """For policies whose arrays never grow."""
+    return True
+
+
+@inline_kernel
+def cannot_amend(
+    parameters: Any, state: Any, action: Array, old: float, new: float, age: float
+) -> bool:
+    """For policies that refuse amendments."""
+    return False
+
+
+@inline_kernel
+def cannot_forget(parameters: Any, state: Any, mask: Array) -> None:
+    """For policies that refuse to forget coordinates."""
+
+
 class Kernels(NamedTuple):
     """The mathematics of a policy, ready to be compiled into entry points."""
 
@@ -80,6 +122,10 @@ class Kernels(NamedTuple):
     prepare: Callable[..., None] = nothing_to_prepare
     misses: Callable[..., bool] = never_misses
     late: Callable[..., None] = late_is_no_matter
+    propensity: Callable[..., float] = certain
+    fits: Callable[..., bool] = always_fits
+    amend: Callable[..., bool] = cannot_amend
+    forget: Callable[..., None] = cannot_forget
 
 
 class EntryPoints(NamedTuple):
@@ -87,141 +133,160 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    learn_one: Callable[..., bool]
-    learn_many: Callable[..., bool]
-    advance: Callable[..., None]
+    decide: Callable[..., tuple[int, float]]
+    learn_one: Callable[..., int]
+    learn_many: Callable[..., int]
+    advance: Callable[..., int]
     prepare: Callable[..., None]
-    play: Callable[..., bool]
-
-
-@lean_kernel
-def admissible(packed: Array, actions: Array) -> bool:
-    """Whether there are rows (K, d), all finite and of a norm within the policy's bound."""
-    limit = (packed[ACTION_BOUND] * (1.0 + NORM_SLACK)) ** 2
-    for k in range(actions.shape[0]):
-        if not inner(actions[k], actions[k]) <= limit:
-            return False
-    return bool(actions.shape[0] > 0 and actions.shape[1] == packed[DIM])
-
-
-@lean_kernel
-def fitting(actions: Array, thetas: Array, means: Array, best: Array, noise: Array) -> bool:
-    """Whether the arrays of a block have the shapes that `Block` gives them, and some actions."""
-    dim, count = actions.shape[1:]
-    rounds = best.size
-    return bool(
-        count > 0
-        and actions.shape[0] in (1, rounds)
-        and thetas.shape[0] == rounds
-        and thetas.shape[1] == dim
-        and means.shape[0] == rounds
-        and means.shape[1] == count
-        and noise.shape[0] == rounds
-        and noise.shape[1] in (1, count)
-    )
-
-
-@lean_kernel
-def panel(dim: int, count: int) -> int:
-    """Columns to take at a time out of ``count``: all, or equal parts; a multiple of four.
-
-    Vector instructions take four at a time, and what is left over one by one.
-    """
-    parts = 1 + (count - 1) // max(PANEL // dim, 16)
-    width = 1 + (count - 1) // parts
-    return (width + 3) // 4 * 4
-
-
-@lean_kernel
-def transpose(actions: Array, columns: Array) -> None:
-    """columns ← actionsᵀ."""
-    for i in range(actions.shape[1]):
-        row = columns[i]
-        for k in range(row.size):
-            row[k] = actions[k, i]
+    amend: Callable[..., bool]
+    forget: Callable[..., None]
+    play: Callable[..., int]
+    replay: Callable[..., int]
 
 
 def _select(packed: Array, actions: Array) -> int:
-    """Index of the action chosen from ``actions`` (K, d), or −1 where they are not admissible."""
+    """Index of the action chosen from ``actions`` (K, d), or REFUSED."""
     if not admissible(packed, actions):
-        return -1
+        return REFUSED
     count, dim = actions.shape
     room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, room[:dim])
     claim(packed)
     parameters, state = unpack(packed)
-    if packed[STALE] != 0.0:
+    if packed[STALE] != FRESH:
         prepare(parameters, state)
-        packed[STALE] = 0.0
-    chosen = int(choose(parameters, state, room[:dim], scratch, room[dim]))
+        packed[STALE] = FRESH
+    k = explored(packed, choose(parameters, state, room[:dim], scratch, room[dim]), count)
     release(packed)
-    return chosen
+    return k
 
 
 def _score(packed: Array, actions: Array, scores: Array) -> int:
-    """The same, with the ``scores`` (K,)."""
+    """Like `_select`, without the floor, for a state that is prepared; also fills ``scores``."""
     if not admissible(packed, actions):
-        return -1
+        return REFUSED
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
-    if packed[STALE] != 0.0:
-        prepare(parameters, state)
-        packed[STALE] = 0.0
-    chosen = int(choose(parameters, state, columns, scratch, scores))
+    k = int(choose(parameters, state, columns, scratch, scores))
     release(packed)
-    return chosen
+    return k
 
 
-def _learn_one(packed: Array, action: Array, reward: float) -> bool:
-    """Close a round, then learn its reward. Nothing happens where action (d,) or reward is bad."""
-    if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
-        return False
-    claim(packed)
-    packed[STALE] = 1.0
-    parameters, state = unpack(packed)
-    advance(parameters, state, 1.0)
-    learn(parameters, state, action, reward, 0.0)
-    release(packed)
-    return True
-
-
-def _learn_many(packed: Array, actions: Array, rewards: Array, ages: Array, rounds: float) -> bool:
-    """Close ``rounds`` rounds, then learn from every row. Nothing happens where one is bad."""
+def _decide(packed: Array, actions: Array, rounds: float) -> tuple[int, float]:
+    """Like `_select`; then close ``rounds`` rounds. Also returns the propensity of the choice."""
     if not admissible(packed, actions):
-        return False
-    for n in range(rewards.size):
-        if not abs(rewards[n]) <= LARGEST_REWARD:
-            return False
+        return REFUSED, 0.0
+    count, dim = actions.shape
+    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
+    columns, scores = room[:dim], room[dim]
+    transpose(actions, columns)
     claim(packed)
-    packed[STALE] = 1.0
     parameters, state = unpack(packed)
+    if not fits(parameters, state, rounds):
+        release(packed)
+        return FULL, 0.0
+    if packed[STALE] != FRESH:
+        prepare(parameters, state)
+        packed[STALE] = FRESH
+    rule = choose(parameters, state, columns, scratch, scores)
+    k = explored(packed, rule, count)
+    # With a floor, the propensity given the rule's own draw: exact, and free.
+    if packed[FLOOR] > 0.0:
+        chance = propensity_at(packed[FLOOR], rule, k, count)
+    else:
+        chance = propensity(parameters, state, columns, scratch, scores, k)
     if rounds > 0.0:
+        packed[STALE] = CHANGED
         advance(parameters, state, rounds)
-    for n in range(rewards.size):
-        age = ages[min(n, ages.size - 1)]
+    release(packed)
+    return k, chance
+
+
+def _learn_one(packed: Array, action: Array, reward: float) -> int:
+    """Close a round, then learn its reward. 1 if done; otherwise REFUSED or FULL."""
+    if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
+        return REFUSED
+    claim(packed)
+    parameters, state = unpack(packed)
+    roomy = fits(parameters, state, 1.0)
+    if roomy:
+        packed[STALE] = CHANGED
+        advance(parameters, state, 1.0)
+        learn(parameters, state, action, reward, 0.0)
+    release(packed)
+    return 1 if roomy else FULL
+
+
+def _learn_many(
+    packed: Array, actions: Array, rewards: Array, ages: Array, rounds: float, start: int
+) -> int:
+    """Close ``rounds`` rounds, then learn from every row from ``start`` on.
+
+    Returns how many are learned by now, fewer than all where an array has to grow first; or
+    REFUSED, with nothing changed. ``start`` is 0, or what an earlier call returned.
+    """
+    if start == 0:
+        if not admissible(packed, actions):
+            return REFUSED
+        for n in range(rewards.size):
+            if not abs(rewards[n]) <= LARGEST_REWARD:
+                return REFUSED
+    claim(packed)
+    parameters, state = unpack(packed)
+    done = start
+    while done < rewards.size:
+        closing, age = rounds if done == 0 else 0.0, ages[min(done, ages.size - 1)]
+        if not fits(parameters, state, closing):
+            break
+        packed[STALE] = CHANGED
+        if closing > 0.0:
+            advance(parameters, state, closing)
         if rounds == 0.0:
             late(parameters, state, age)
-        learn(parameters, state, actions[n], rewards[n], age)
+        learn(parameters, state, actions[done], rewards[done], age)
+        done += 1
     release(packed)
-    return True
+    return done
 
 
-def _advance(packed: Array, rounds: float) -> None:
+def _advance(packed: Array, rounds: float) -> int:
+    """Close ``rounds`` rounds: 1, or FULL."""
     claim(packed)
-    packed[STALE] = 1.0
     parameters, state = unpack(packed)
-    advance(parameters, state, rounds)
+    roomy = fits(parameters, state, rounds)
+    if roomy:
+        packed[STALE] = CHANGED
+        advance(parameters, state, rounds)
     release(packed)
+    return 1 if roomy else FULL
 
 
 def _prepare(packed: Array) -> None:
     claim(packed)
     parameters, state = unpack(packed)
     prepare(parameters, state)
-    packed[STALE] = 0.0
+    packed[STALE] = FRESH
+    release(packed)
+
+
+def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> bool:
+    """Whether the observation was known, and now has the reward ``new``."""
+    claim(packed)
+    packed[STALE] = CHANGED
+    parameters, state = unpack(packed)
+    known = bool(amend(parameters, state, action, old, new, age))
+    release(packed)
+    return known
+
+
+def _forget(packed: Array, mask: Array) -> None:
+    claim(packed)
+    packed[STALE] = CHANGED
+    parameters, state = unpack(packed)
+    forget(parameters, state, mask)
     release(packed)
 
 
@@ -234,24 +299,28 @@ def _play(
     noise: Array,
     regret: Array,
     missing: Array,
-) -> bool:
-    """Play the rounds of a block, or none where the shapes do not fit; see `Policy.play`."""
+    start: int,
+) -> int:
+    """Play the rounds of a block from ``start`` on; see `Policy.play`.
+
+    Returns how many are played by now, fewer than all where an array has to grow first; or REFUSED
+    where the shapes do not fit.
+    """
     if not fitting(actions, thetas, means, best, noise):
-        return False
+        return REFUSED
     claim(packed)
     parameters, state = unpack(packed)
     dim, count = actions.shape[1:]
     scratch = np.empty((dim + 2, panel(dim, count)))
     scores, action = np.empty(count), np.empty(dim)
-    packed[STALE], total = 1.0, 0.0
-    for t in range(best.size + 1):
+    packed[STALE] = CHANGED
+    t, total = start, regret[start - 1] if start > 0 else 0.0
+    while t < best.size and fits(parameters, state, 1.0):
         prepare(parameters, state)
-        if t == best.size:  # for whoever reads the estimate next
-            break
         if missing.size > 0:
             missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0
         columns = actions[min(t, actions.shape[0] - 1)]
-        k = choose(parameters, state, columns, scratch, scores)
+        k = explored(packed, choose(parameters, state, columns, scratch, scores), count)
         total += best[t] - means[t, k]
         regret[t] = total
         for i in range(dim):
@@ -259,9 +328,9 @@ def _play(
         reward = means[t, k] + noise[t, min(k, noise.shape[1] - 1)]
         advance(parameters, state, 1.0)
         learn(parameters, state, action, reward, 0.0)
-    packed[STALE] = 0.0
+        t += 1
     release(packed)
-    return True
+    return t
 
 
 @cache
@@ -270,5 +339,17 @@ def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     names = kernels._asdict()
     label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype.kind}" for field in fields)])
     names["unpack"] = unpacker(names["Parameters"], names["State"], fields)
-    templates = EntryPoints(_select, _score, _learn_one, _learn_many, _advance, _prepare, _play)
+    templates = EntryPoints(
+        select=_select,
+        score=_score,
+        decide=_decide,
+        learn_one=_learn_one,
+        learn_many=_learn_many,
+        advance=_advance,
+        prepare=_prepare,
+        amend=_amend,
+        forget=_forget,
+        play=_play,
+        replay=replay_template,
+    )
     return EntryPoints(*(entry_point(template, label, **names) for template in templates))

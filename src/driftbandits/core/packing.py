@@ -3,7 +3,7 @@
 Handing over an array costs more than the arithmetic of a small decision (measured: some 90 ns each,
 and a state has ten). So all of them live in one, and the state is a named tuple of views of it:
 
-    [action bound, d, stale, busy | parameters | of each array: where it starts, its shape | arrays]
+    [action bound, d, stale, busy, floor | parameters | where each array starts, its shape | arrays]
 
 Compiled code runs without Python's lock. So a call claims the array, and a call from another thread
 meanwhile is refused: it would read numbers that are being written, and its own would be lost.
@@ -27,8 +27,13 @@ from .compiling import COMPILING, entry_point, intrinsic, lean_kernel
 
 StateType = TypeVar("StateType", bound=tuple[Any, ...])
 
-# Positions in a packed array; the parameters come next.
-ACTION_BOUND, DIM, STALE, BUSY, FIRST_PARAMETER = range(5)
+# Positions in a packed array; the parameters come next. The last four before them belong to the
+# floor (`driftbandits.core.exploring`).
+ACTION_BOUND, DIM, STALE, BUSY, FLOOR, KEY_HIGH, KEY_LOW, DRAWN, FIRST_PARAMETER = range(9)
+
+# Values of STALE: what is computed from the sums (the factor, θ̂, β) is up to date; the sums have
+# changed since; or it was computed for somebody who asked, and a decision must compute it anew.
+FRESH, CHANGED, LOOKED_AT = 0.0, 1.0, 2.0
 
 
 class Field(NamedTuple):

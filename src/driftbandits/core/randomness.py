@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import whole
-from .compiling import kernel
+from .compiling import kernel, large_kernel, lean_kernel
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
@@ -46,3 +46,34 @@ def uniform(state: npt.NDArray[np.uint64]) -> float:
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
     return float(z[0] >> np.uint64(11)) * 2.0**-53
+
+
+_WORD = 0xFFFF_FFFF
+_ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
+
+
+@large_kernel
+def threefry(k0: int, k1: int, c0: int, c1: int) -> tuple[int, int]:
+    """Two random words of 32 bits from a key and a counter, of two such words each.
+
+    Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, 2011): draw number c of the stream
+    of a key can be made without those before it.
+    """
+    keys = (k0, k1, 0x1BD1_1BDA ^ k0 ^ k1)
+    x0, x1 = (c0 + k0) & _WORD, (c1 + k1) & _WORD
+    for turn in range(20):
+        bits = _ROTATIONS[turn % 8]
+        x0 = (x0 + x1) & _WORD
+        x1 = (((x1 << bits) | (x1 >> (32 - bits))) & _WORD) ^ x0
+        if turn % 4 == 3:
+            block = turn // 4 + 1
+            x0 = (x0 + keys[block % 3]) & _WORD
+            x1 = (x1 + keys[(block + 1) % 3] + block) & _WORD
+    return x0, x1
+
+
+@lean_kernel
+def uniform_at(high: int, low: int, index: int) -> float:
+    """Draw number ``index`` from [0, 1) of the stream with the key (``high``, ``low``)."""
+    one, other = threefry(high, low, index & _WORD, index >> 32)
+    return (one * 2.0**21 + (other >> 11)) * 2.0**-53

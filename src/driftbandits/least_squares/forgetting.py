@@ -4,9 +4,9 @@ One mechanism with three settings. Discounting multiplies every weight by γ a r
 keeps the last l rounds; a restart drops all that came before it. Without any of them nothing is
 forgotten.
 
-Time is a clock of rounds. ``counters[CLOCK]`` is n, the rounds closed so far; an observation of
-round s has age n − s and weight γ^age. A late observation enters at the weight that it would have
-by now, so the order of arrival does not matter.
+Time is a clock of rounds (`driftbandits.core.clock`): an observation of round s has age n − s and
+weight γ^age. A late observation enters at the weight that it would have by now, so the order of
+arrival does not matter.
 
 Weights are stored in a unit: w = γ^age as γ^age · unit, and a round that passes divides the unit
 by γ instead of multiplying all sums by γ. The estimator does not depend on the unit (scale
@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.clock import CLOCK
 from ..core.compiling import inline_kernel, large_kernel, lean_kernel
 from ..core.linalg import clear_matrix, copy, update_factor
 from .sums import accumulate, shrink
 
-# Positions in ``counters``. CLOCK comes first in the state of every policy.
-CLOCK = 0  # n, rounds closed
+# Positions in ``counters``, after CLOCK.
 STEPS = 1  # changes of the state so far, what an anytime bound has to cover
 UNIT = 2  # what a weight of one is stored as
 WEIGHT_SQUARES = 3  # Σ w² over what is remembered, in units squared
@@ -249,12 +249,17 @@ def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
     clear_matrix(moment)
 
 
-def make_room(counters: Array, history: Array, *, more: int) -> tuple[Array, Array]:
-    """``counters`` and ``history`` with room for ``more`` rows, as new arrays."""
-    stored = int(counters[STORED])
-    grown = np.zeros((max(2 * len(history), stored + more), history.shape[1]))
-    order = (int(counters[FIRST]) + np.arange(stored)) % max(len(history), 1)
-    grown[:stored] = history[order]
+def ordered_rows(counters: Array, history: Array) -> Array:
+    """The rows that are stored, oldest first."""
+    order = (int(counters[FIRST]) + np.arange(int(counters[STORED]))) % max(len(history), 1)
+    return np.asarray(history[order])
+
+
+def longer_history(counters: Array, history: Array) -> tuple[Array, Array]:
+    """``counters`` and ``history`` as new arrays, with room for as many rows again, and one."""
+    rows = ordered_rows(counters, history)
+    grown = np.zeros((max(2 * len(history), len(rows) + 1), history.shape[1]))
+    grown[: len(rows)] = rows
     moved = counters.copy()
     moved[FIRST] = 0.0
     return moved, grown

@@ -68,6 +68,14 @@ def _add_outer(gram: Array, weight: float, action: Array, for_good: bool) -> Non
 
 
 @precise_kernel
+def add_moment(moment: Array, action: Array, reward: float, weight: float) -> None:
+    """Add w r a to ``moment`` (2, d); ``action`` may be longer than d."""
+    for i in range(moment.shape[1]):
+        term = reward * (weight * action[i])
+        moment[0, i], moment[1, i] = compensated(moment[0, i], moment[1, i], term)
+
+
+@precise_kernel
 def accumulate(
     gram: Array,
     gram_squared: Array,
@@ -85,9 +93,7 @@ def accumulate(
     ``action`` may be longer than d; what follows is not read. ``for_good`` says that nothing is
     ever taken out of these sums.
     """
-    for i in range(moment.shape[1]):
-        term = reward * (weight * action[i])
-        moment[0, i], moment[1, i] = compensated(moment[0, i], moment[1, i], term)
+    add_moment(moment, action, reward, weight)
     _add_outer(gram, weight, action, for_good)
     _add_outer(gram_squared, squared_weight, action, for_good)
 

@@ -8,58 +8,89 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from ..core.arrays import Array, float_array, numbers, positive, whole
+from ..core.arrays import Array, float_array, non_negative, numbers, positive, whole
 from ..core.blocks import Block, BlockError
+from ..core.checks import NORM_SLACK
+from ..core.clock import CLOCK, ages, open_round
 from ..core.entry_points import (
-    LARGEST_REWARD,
-    NORM_SLACK,
+    FULL,
     EntryPoints,
     Kernels,
+    cannot_amend,
+    cannot_forget,
     entry_points,
     never_misses,
 )
-from ..core.packing import BUSY, STALE, claim_entry, fields_of, pack
+from ..core.events import Decision, Event, Outcomes, Packed, mask_of
+from ..core.packing import (
+    BUSY,
+    CHANGED,
+    DRAWN,
+    KEY_HIGH,
+    LOOKED_AT,
+    STALE,
+    claim_entry,
+    fields_of,
+    pack,
+)
+from ..core.randomness import stream_state
 from ..core.storage import StateFileError, write_state
-from ..least_squares.forgetting import CLOCK
+from . import replay as replaying
+from .inputs import check_rewards, observations, ready, refuse
 from .problem import Problem
 
-_FLOAT = np.dtype(np.float64)
 _ON_TIME = np.zeros(1)
 _NOTHING = np.zeros(0)
 
 # The squares of norms, and sums of them, stay far from overflow.
 LARGEST_BOUND = 1e50
 
+# The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
+_FLOOR_STREAM = "floor"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy(ABC):
-    """A decision rule that learns: ``select`` an action, ``update`` with its reward.
+    """A decision rule that learns: ``decide`` which action to play, ``update`` with its reward.
+
+    Time is a clock of rounds. ``decide`` chooses and closes the open round; its reward comes later,
+    with ``update(..., round=t)``, and counts exactly as if it had come on time. ``select`` chooses
+    and leaves the round open; ``update`` without a round then brings the reward, or a batch of
+    rewards, and closes it. ``advance`` closes rounds and does nothing else.
 
     One thread at a time: a call while another thread's runs raises RuntimeError, and changes
     nothing. Hold a lock around the calls, or give each thread a `copy`.
 
-    Time is a clock of rounds. ``update`` without a round closes the open one, with the reward or
-    the batch of rewards that it brought; ``advance`` closes rounds whose rewards are still to
-    come, and ``update(..., round=t)`` brings those in later without moving the clock.
-
     Attributes:
         dim: Length d of an action vector.
         action_bound: Bound L on the norm of actions; longer ones are refused.
+        floor: Probability ε with which any action is played, each with the same chance, in the
+            place of the one that the rule chose. Every action then has a propensity of ε/K at
+            least, which is what off-policy evaluation needs. Each choice draws anew.
+        seed: Names the streams of whatever the policy draws at random.
     """
 
     label: ClassVar[str]
     summary: ClassVar[str]
     kernels: ClassVar[Kernels]
 
+    # What a reward that comes late does differently from one on time. Empty: nothing, to rounding.
+    late_rewards: ClassVar[str] = ""
+    # Why an operation is refused, by its name: amend, forget, widened or merged.
+    refusals: ClassVar[Mapping[str, str]] = {}
+
     dim: int
     action_bound: float = 1.0
+    floor: float = 0.0
+    seed: int = 0
     _parameters: tuple[float, ...] = field(init=False, repr=False)
     _packed: Array = field(init=False, repr=False)
     _state: Any = field(init=False, repr=False)
@@ -72,17 +103,21 @@ class Policy(ABC):
             raise ValueError(
                 f"action_bound must be at most {LARGEST_BOUND:g}, got {self.action_bound!r}"
             )
+        non_negative("floor", self.floor)
+        if self.floor > 1:
+            raise ValueError(f"floor must be at most 1, got {self.floor!r}")
+        whole("seed", self.seed, least=0)
         self._validate()
         # Frozen for its users; what begins with an underscore is not configuration.
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
         saved = vars(self).pop("_saved", None)
         if saved is not None:
             self._check_dim(saved)
-        state = self._initial_state()
+        state, stream = self._initial_state(), self._floor_stream()
         if saved is not None:
-            state = self._checked(saved, state)
+            state, stream = self._checked(saved, state)
         object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
-        self._adopt(state)
+        self._adopt(state, stream)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are built anew: as they are, the views would lose what they view."""
@@ -105,11 +140,22 @@ class Policy(ABC):
     def _initial_state(self) -> Any:
         """The kernels' state, having seen nothing."""
 
-    def _adopt(self, state: Any) -> None:
-        """Go on from a copy of ``state``."""
-        packed, copied = pack([self.action_bound, self.dim, 1.0, 0.0, *self._parameters], state)
+    def _adopt(self, state: Any, stream: npt.NDArray[np.uint64] | None = None) -> None:
+        """Go on from a copy of ``state``, and of the floor's ``stream`` if another is given."""
+        if stream is None:
+            draws = self._packed[KEY_HIGH : DRAWN + 1]
+        else:
+            key, drawn = (int(number) for number in stream)
+            draws = np.array([key >> 32, key & 0xFFFF_FFFF, drawn], dtype=np.float64)
+        head = [self.action_bound, self.dim, CHANGED, 0.0, self.floor, *draws, *self._parameters]
+        packed, copied = pack(head, state)
         object.__setattr__(self, "_packed", packed)
         object.__setattr__(self, "_state", copied)
+
+    def _floor_stream(self, *names: int) -> npt.NDArray[np.uint64]:
+        """Key of the floor's stream and the draws made from it, at its beginning."""
+        key = stream_state(self.seed, "floor", type(self).__name__, *names)
+        return np.append(key, np.zeros(1, dtype=np.uint64))
 
     def _retire(self) -> None:
         """Claim arrays for good, before others take their place: no thread may still use them."""
@@ -125,17 +171,25 @@ class Policy(ABC):
         finally:
             packed[BUSY] = 0.0
 
-    def _prepare(self) -> None:
-        """Bring what the state holds besides the sums up to date with them."""
-        if self._packed[STALE]:
+    def _look(self) -> None:
+        """Recompute the factor, θ̂ and β if the sums have changed, for somebody who asks.
+
+        Asking leaves no trace: the next decision is the same, to the last bit.
+        """
+        if self._packed[STALE] == CHANGED:
             self._calls.prepare(self._packed)
+            self._packed[STALE] = LOOKED_AT
 
-    def _make_room(self, more: int) -> None:
-        """Grow what has to grow before ``more`` further observations."""
+    def _grown(self, state: Any, rounds: float) -> Any:
+        """``state`` with room for an observation more, and for what ``rounds`` rounds may add.
 
-    def _held(self, rounds: int) -> int:
-        """How many observations of ``rounds`` rounds, one each, have to be held at once."""
-        return rounds
+        Called where the kernel ``fits`` says that there is none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has arrays that grow, but no _grown")
+
+    def _make_room(self, rounds: float) -> None:
+        self._retire()
+        self._adopt(self._grown(self._state, rounds))
 
     def _reseed(self, replication: int) -> None:
         """Give a policy that draws at random a stream of its own in each replication."""
@@ -143,8 +197,7 @@ class Policy(ABC):
     @property
     def round(self) -> int | float:
         """The round that is open, counted from 1; a fraction where time was moved by fractions."""
-        opened = float(self._state.counters[CLOCK]) + 1.0
-        return int(opened) if opened.is_integer() else opened
+        return open_round(self._state.counters[CLOCK])
 
     @property
     def config(self) -> dict[str, Any]:
@@ -157,12 +210,34 @@ class Policy(ABC):
         return self.kernels.misses is not never_misses
 
     def select(self, actions: Any) -> int:
-        """Index of the action to play, from ``actions`` (K, d)."""
-        rows = actions if _ready(actions, 2) else float_array("actions", actions, ndim=2)
+        """Index of the action to play, from ``actions`` (K, d). The round stays open."""
+        rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         chosen = self._calls.select(self._packed, rows)
         if chosen < 0:
-            self._refuse(rows)
+            refuse(self.dim, self.action_bound, rows)
         return chosen
+
+    def decide(self, actions: Any, *, rounds: float = 1) -> Decision:
+        """Choose from ``actions`` (K, d), close the round, and return what was decided.
+
+        The same as ``select`` and then ``advance``. The reward is handed in when it is known:
+        ``update(action, reward, round=decision.round)``. ``rounds`` says how far the clock moves:
+        0 leaves the round open, for a clock that follows the hours and not the decisions.
+
+        The propensity is that of the chosen action. With a floor it is (1 − ε) 1[rule] + ε/K given
+        what the rule chose, which is a valid propensity for a rule that draws at random, too: the
+        weights 1/p average to the same given each of its draws.
+        """
+        non_negative("rounds", rounds)
+        rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
+        opened = self.round
+        chosen, propensity = self._calls.decide(self._packed, rows, float(rounds))
+        if chosen == FULL:
+            self._make_room(float(rounds))
+            chosen, propensity = self._calls.decide(self._packed, rows, float(rounds))
+        if chosen < 0:
+            refuse(self.dim, self.action_bound, rows)
+        return Decision(chosen, opened, propensity)
 
     def update(
         self,
@@ -177,26 +252,136 @@ class Policy(ABC):
         the batch. With ``round``, one or (n,), they belong to earlier rounds (or the open one),
         count exactly as if they had come on time, and the clock stands still.
         """
-        if round is None and isinstance(rewards, float) and _ready(actions, 1):
+        if round is None and isinstance(rewards, float) and ready(actions, 1):
             # What nearly every call is, without a detour.
-            before = self._packed, self._state
-            self._make_room(1)
-            if self._calls.learn_one(self._packed, actions, rewards):
+            done = self._calls.learn_one(self._packed, actions, rewards)
+            if done == FULL:
+                self._make_room(1.0)
+                done = self._calls.learn_one(self._packed, actions, rewards)
+            if done > 0:
                 return
-            self._go_back(before)
-        rows, values = self._observations(actions, rewards)
-        done = (
-            self._learned(rows, values, _ON_TIME, 1.0)
-            if round is None
-            else self._learned(rows, values, self._ages(round, len(rows)), 0.0)
-        )
-        if not done:
-            self._refuse(rows, values)
+        rows, values = observations(self.dim, actions, rewards)
+        if round is None:
+            self._learn(rows, values, _ON_TIME, 1.0)
+        else:
+            clock = float(self._state.counters[CLOCK])
+            self._learn(rows, values, ages(clock, round, len(rows)), 0.0)
+
+    def amend(self, action: Any, *, round: int | float, old: float, new: float) -> None:
+        """Put the reward ``new`` of an ``action`` (d,) in the place of ``old``, learned earlier.
+
+        Afterwards the sums are what ``new`` would have given: b changes, V does not. For a reward
+        that was assumed, such as no click yet, and is known now. ``round`` is the one that it was
+        learned for.
+        """
+        self._check_offered("amend")
+        row = float_array("action", action, ndim=1)
+        refuse(self.dim, self.action_bound, row.reshape(1, -1))
+        before, after = (numbers(name, [r]) for name, r in (("old", old), ("new", new)))
+        check_rewards(before, "old")
+        check_rewards(after, "new")
+        age = ages(float(self._state.counters[CLOCK]), round, 1)
+        if not self._calls.amend(self._packed, row, before[0], after[0], age[0]):
+            raise ValueError(
+                f"round {round} must have an observation of this action with the reward {old}"
+            )
 
     def advance(self, *, rounds: float = 1) -> None:
         """Close rounds without their rewards; a fraction moves the clock by that much."""
         positive("rounds", rounds)
-        self._calls.advance(self._packed, float(rounds))
+        if self._calls.advance(self._packed, float(rounds)) == FULL:
+            self._make_room(float(rounds))
+            self._calls.advance(self._packed, float(rounds))
+
+    def forget(self, coordinates: Any) -> None:
+        """Clear what is known along ``coordinates``: as if all actions had had zeros there.
+
+        Their rows and columns of V and Ṽ and their entries of b become zero, and the ridge stays.
+        A slot of the action vector can then stand for something new. A reward of an earlier round
+        that comes in later, for an action that is not zero there, counts as it is.
+        """
+        self._check_offered("forget")
+        self._calls.forget(self._packed, mask_of(coordinates, self.dim))
+
+    def widened(self, *, dim: int) -> Self:
+        """A policy for actions of length ``dim``, with the same knowledge of the first d.
+
+        Equal to one that had all coordinates from the start and saw zeros in the new ones, unless
+        its class says otherwise. This policy stays as it is.
+        """
+        self._check_offered("widened")
+        whole("dim", dim, least=self.dim)
+        wider = type(self)(**self._widened_config(dim))
+        wider._adopt(self._widened_state(wider), self._floor_state())
+        return wider
+
+    def merged(self, other: Policy) -> Self:
+        """A policy that knows what this one and ``other`` know together.
+
+        Both count the same rounds: round t of one is round t of the other. Where one clock is
+        behind, its policy is moved on first. Both must be of one class and one configuration; the
+        seed may differ, and that of this policy stays.
+        """
+        self._check_offered("merged")
+        if type(other) is not type(self):
+            raise TypeError(
+                f"other must be of the same class {type(self).__name__}, got {type(other).__name__}"
+            )
+        mine, theirs = ({**policy.config, "seed": None} for policy in (self, other))
+        differing = [name for name, value in mine.items() if theirs[name] != value]
+        if differing:
+            shown = [f"{name} = {mine[name]!r} and {theirs[name]!r}" for name in differing]
+            raise ValueError(f"both policies must have one configuration, got {', '.join(shown)}")
+        one, two = self.copy(), other.copy()
+        behind, clock = sorted((one, two), key=lambda policy: policy._state.counters[CLOCK])
+        clock, gap = clock._state.counters[CLOCK], clock.round - behind.round
+        if gap > 0:
+            behind.advance(rounds=gap)
+            behind._state.counters[CLOCK] = clock  # to the last bit
+        one._adopt(one._merged_state(two))
+        return one
+
+    def apply(self, event: Event) -> Decision | int | None:
+        """Make the call that ``event`` stands for, and return what it returns.
+
+        The one way in which a recorded event reaches a policy: see `driftbandits.events`.
+        """
+        return replaying.apply(self, event)
+
+    def replay(self, events: Iterable[Event] | Packed) -> Outcomes:
+        """Apply many events in compiled code; the state gets the same bits as by the calls.
+
+        ``events`` is a sequence of events or their packed form. All are checked first: where one
+        cannot be, nothing changes. Returns choices and propensities, one entry per event.
+        """
+        return replaying.replay(self, events)
+
+    def _widened_config(self, dim: int) -> dict[str, Any]:
+        """The configuration of the wider policy."""
+        return {**self.config, "dim": dim}
+
+    def _widened_state(self, wider: Self) -> Any:
+        """The state of ``wider``: this one's, with zeros along the new coordinates."""
+        raise NotImplementedError
+
+    def _merged_state(self, other: Self) -> Any:
+        """The state that knows what both do; the clocks agree."""
+        raise NotImplementedError
+
+    def _check_offered(self, operation: str) -> None:
+        """Refuse amend, forget, widened or merged where the class does not offer it.
+
+        A class offers an operation by its kernel or method, and takes it back in ``refusals``.
+        """
+        missing = {
+            "amend": self.kernels.amend is cannot_amend,
+            "forget": self.kernels.forget is cannot_forget,
+            "widened": type(self)._widened_state is Policy._widened_state,
+            "merged": type(self)._merged_state is Policy._merged_state,
+        }
+        if missing[operation] or operation in self.refusals:
+            reason = self.refusals.get(operation, "its class does not offer it")
+            raise TypeError(f"{operation} is not possible with {self.label}: {reason}")
 
     def play(self, block: Block, *, regret: Array, missing: Array = _NOTHING) -> None:
         """Play a block of n rounds in compiled code.
@@ -206,12 +391,13 @@ class Policy(ABC):
         does not hold its parameter.
         """
         self._check_fit(block, regret, missing)
-        before = self._packed, self._state
-        self._make_room(self._held(block.rounds))
         _, actions, parameters, means, best, noise, _ = block
         arrays = (actions, parameters, means, best, noise, regret, missing)
-        if not self._calls.play(self._packed, *arrays):
-            self._go_back(before)
+        played = self._calls.play(self._packed, *arrays, 0)
+        while 0 <= played < block.rounds:
+            self._make_room(1.0)
+            played = self._calls.play(self._packed, *arrays, played)
+        if played < 0:
             shapes = [array.shape for array in arrays]
             raise ValueError(f"the arrays of a block must fit each other, got shapes {shapes}")
 
@@ -238,6 +424,7 @@ class Policy(ABC):
     def fresh(self, replication: int = 0) -> Self:
         """A policy of the same configuration that has seen nothing, for a replication."""
         twin = self._twin(self._initial_state())
+        twin._adopt(twin._state, self._floor_stream(replication))
         twin._reseed(replication)
         return twin
 
@@ -273,16 +460,26 @@ class Policy(ABC):
         something else: properties bring it up to date.
         """
         with self._alone():
-            return {name: array.copy() for name, array in self._state._asdict().items()}
+            arrays = {name: array.copy() for name, array in self._state._asdict().items()}
+            return {**arrays, _FLOOR_STREAM: self._floor_state()}
+
+    def _floor_state(self) -> npt.NDArray[np.uint64]:
+        """Key of the floor's stream, and the draws made from it so far."""
+        high, low, drawn = (int(number) for number in self._packed[KEY_HIGH : DRAWN + 1])
+        return np.array([high << 32 | low, drawn], dtype=np.uint64)
 
     def restore(self, arrays: dict[str, Any]) -> None:
         """Take over saved arrays, after a check that they can be this policy's state."""
-        state = self._checked(arrays, self._initial_state())
+        state, stream = self._checked(arrays, self._initial_state())
         self._retire()
-        self._adopt(state)
+        self._adopt(state, stream)
 
-    def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
-        """``arrays`` as a state, if it can have come from the ``initial`` one."""
+    def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
+        """``arrays`` as a state that can have come from the ``initial`` one, and the stream."""
+        arrays = dict(arrays)
+        # Files of 0.1.0 have no floor, and so no stream of draws.
+        stream = arrays.pop(_FLOOR_STREAM, self._floor_stream())
+        self._check_restored(_FLOOR_STREAM, stream, self._floor_stream())
         if arrays.keys() != set(initial._fields):
             raise StateFileError(
                 f"the state has arrays {sorted(arrays)}, not {sorted(initial._fields)}"
@@ -297,7 +494,7 @@ class Policy(ABC):
                     f"array counters has {value} at {position}, "
                     f"not an integer from {least} to {most}"
                 )
-        return state
+        return state, stream
 
     def _check_dim(self, arrays: dict[str, Any]) -> None:
         """Refuse a forged ``dim`` before a state of that size takes all memory.
@@ -341,100 +538,21 @@ class Policy(ABC):
 
     def _scores(self, actions: Any) -> Array:
         """What the kernels write down for every action of ``actions`` (K, d), shape (K,)."""
-        rows = actions if _ready(actions, 2) else float_array("actions", actions, ndim=2)
+        rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         scores = np.empty(len(rows))
+        self._look()
         if self._calls.score(self._packed, rows, scores) < 0:
-            self._refuse(rows)
+            refuse(self.dim, self.action_bound, rows)
         return scores
 
-    def _learned(self, rows: Array, rewards: Array, ages: Array, rounds: float) -> bool:
-        """Whether observations were learned; where they are refused nothing changes."""
-        before = self._packed, self._state
-        self._make_room(len(rows))
-        if self._calls.learn_many(self._packed, rows, rewards, ages, rounds):
-            return True
-        self._go_back(before)
-        return False
-
-    def _go_back(self, before: tuple[Array, Any]) -> None:
-        """Undo the growth of a state that had nothing to grow for."""
-        if before[0] is not self._packed:
-            before[0][BUSY] = 0.0
-        object.__setattr__(self, "_packed", before[0])
-        object.__setattr__(self, "_state", before[1])
-
-    def _observations(self, actions: Any, rewards: Any) -> tuple[Array, Array]:
-        """Actions as (n, d) and rewards as (n,), their values still to be checked."""
-        if isinstance(rewards, float) and _ready(actions, 1) and actions.size == self.dim:
-            return actions.reshape(1, -1), np.array([rewards])
-        rows, values = numbers("actions", actions), numbers("rewards", rewards)
-        shape = rows.shape
-        if rows.ndim == 1:
-            rows = rows.reshape(1, -1)
-        if rows.ndim != 2 or rows.shape[1] != self.dim or len(rows) == 0:
-            raise ValueError(
-                f"actions must have shape ({self.dim},) or (n, {self.dim}) with n of at least 1, "
-                f"got {shape}"
-            )
-        if values.shape != shape[:-1]:
-            raise ValueError(f"rewards must have shape {shape[:-1]}, got {values.shape}")
-        return rows, values.reshape(-1)
-
-    def _ages(self, round: Any, count: int) -> Array:
-        clock = float(self._state.counters[CLOCK])
-        if type(round) in (int, float) and 1 <= round <= clock + 1.0:
-            return np.array([clock - round])
-        rounds = np.atleast_1d(numbers("round", round))
-        if rounds.shape not in ((1,), (count,)):
-            raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
-        wrong = ~((rounds >= 1) & (rounds <= self.round))
-        if wrong.any():
-            raise ValueError(
-                f"round must lie between 1 and the open round {self.round}, "
-                f"got {rounds[wrong][0]:g}"
-            )
-        return np.asarray(clock - rounds)
-
-    def _refuse(self, rows: Array, rewards: Array = _ON_TIME) -> None:
-        """Raise what is wrong with actions, and rewards if given, that compiled code refused."""
-        self._rows(rows)
-        # The last digit of a norm is not the same in both; what compiled code refused is refused.
-        self._check_norms(rows, slack=0.5 * NORM_SLACK)
-        values = float_array("rewards", rewards, ndim=1)
-        largest = values[np.argmax(np.abs(values))]
-        if abs(largest) > LARGEST_REWARD:
-            raise ValueError(
-                f"rewards must be at most {LARGEST_REWARD:g} in size, got {largest:g}; "
-                "use other units"
-            )
-
-    def _rows(self, actions: Any, *, none: bool = False) -> Array:
-        """``actions`` as an array (K, d) of finite numbers; ``none`` allows for K = 0."""
-        rows = float_array("actions", actions, ndim=2)
-        if rows.shape[1] != self.dim or (len(rows) == 0 and not none):
-            least = "" if none else " with K of at least 1"
-            raise ValueError(f"actions must have shape (K, {self.dim}){least}, got {rows.shape}")
-        return rows
-
-    def _check_norms(self, rows: Array, *, slack: float = NORM_SLACK) -> None:
-        """Refuse actions (K, d) that are longer than the bound."""
-        norms = np.linalg.norm(rows, axis=1)
-        longest = int(np.argmax(norms))
-        if norms[longest] > self.action_bound * (1.0 + slack):
-            raise ValueError(
-                f"actions must have norms of at most action_bound = {self.action_bound}, "
-                f"got {norms[longest]:.9g} in row {longest}"
-            )
-
-
-def _ready(array: Any, ndim: int) -> bool:
-    """Whether compiled code can take an array as it is: in one piece, aligned and writeable."""
-    return (
-        type(array) is np.ndarray
-        and array.dtype is _FLOAT
-        and array.ndim == ndim
-        and array.flags.carray
-    )
+    def _learn(self, rows: Array, rewards: Array, ages: Array, rounds: float) -> None:
+        """Close ``rounds`` rounds and learn all observations, or refuse with nothing changed."""
+        done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, 0)
+        while 0 <= done < len(rows):
+            self._make_room(rounds if done == 0 else 0.0)
+            done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, done)
+        if done < 0:
+            refuse(self.dim, self.action_bound, rows, rewards)
 
 
 def rebuilt(kind: type[Policy], config: dict[str, Any], state: dict[str, Array]) -> Policy:

@@ -16,8 +16,7 @@ class Detecting(Policy):
     """A policy whose kernels write down after which rounds they detected a change.
 
     Its state has an array ``detections``, and counts in ``counters`` how much of it is in use.
-    Compiled code cannot make an array longer, so room for one detection an observation is made
-    beforehand.
+    Compiled code cannot make an array longer, so its kernel ``fits`` says when it is full.
     """
 
     detections_counter: ClassVar[int]  # the position of that count
@@ -28,12 +27,8 @@ class Detecting(Policy):
         count = int(self._state.counters[self.detections_counter])
         return tuple(int(t) for t in self._state.detections[:count])
 
-    def _make_room(self, more: int) -> None:
-        state = self._state
-        needed = state.counters[self.detections_counter] + more
-        if needed > len(state.detections):
-            self._retire()
-            self._adopt(state._replace(detections=longer(state.detections, 2 * int(needed))))
+    def _grown(self, state: Any, rounds: float) -> Any:
+        return state._replace(detections=longer(state.detections, 2 * len(state.detections) + 2))
 
     def _growing(self) -> tuple[str, ...]:
         return ("detections",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple, Self
@@ -9,10 +10,12 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..core.arrays import Array, open_unit, whole
+from ..core.clock import CLOCK
 from ..core.compiling import inline_kernel, large_kernel
 from ..core.entry_points import Kernels
 from ..core.linalg import argmax, cholesky, clear, clear_matrix, copy, copy_matrix, solve, whiten
-from ..least_squares.forgetting import CLOCK
+from ..least_squares.amending import clear_along, clear_entries
+from ..least_squares.combining import padded
 from ..least_squares.radii import per_round_radius
 from ..least_squares.sums import accumulate
 from .detecting import Detecting
@@ -212,6 +215,22 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
     s.counters[CLOCK] += rounds
 
 
+@inline_kernel
+def fits(p: Parameters, s: State, rounds: float) -> bool:
+    """Whether there is room for another detection."""
+    return bool(s.counters[DETECTIONS] < s.detections.size)
+
+
+@large_kernel
+def forget(p: Parameters, s: State, mask: Array) -> None:
+    """Clear the sums of every model along the coordinates of ``mask``."""
+    for m in range(int(s.counters[MODELS])):
+        for part in range(2):
+            clear_along(mask, s.grams[m, part])
+            clear_entries(mask, s.moments[m, part])
+        s.facts[m, OUTDATED] = 1.0
+
+
 DYNAMIC = Kernels(
     name="dynamic",
     Parameters=Parameters,
@@ -220,6 +239,8 @@ DYNAMIC = Kernels(
     learn=learn,
     advance=advance,
     prepare=prepare,
+    fits=fits,
+    forget=forget,
 )
 
 
@@ -237,7 +258,9 @@ class DynamicLinUCB(Detecting, LinearPolicy):
     the round in which the model was created on top of them, so its later models have a wider β.
 
     ``theta``, ``radius``, ``scores`` and ``widths`` are those of the model that chooses next. A
-    late reward is judged by the pool as it is when it arrives.
+    late reward is judged by the pool as it is when it arrives. Rewards cannot be amended, nor two
+    pools merged: which models there are depends on the order in which rewards were judged. A pool
+    that is widened keeps its models and how they were judged, by radii for the old dimension.
 
     Attributes:
         memory: Rounds τ over which a model's badness is taken.
@@ -256,6 +279,11 @@ class DynamicLinUCB(Detecting, LinearPolicy):
 
     kernels: ClassVar[Kernels] = DYNAMIC
     detections_counter: ClassVar[int] = DETECTIONS
+    late_rewards: ClassVar[str] = "judged by the models that there are when it arrives"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "amend": "which models learned a reward, and which were dropped for it, is not known",
+        "merged": "its models depend on the order in which rewards were judged",
+    }
 
     memory: int = 200
     delta1: float = 0.01
@@ -310,8 +338,21 @@ class DynamicLinUCB(Detecting, LinearPolicy):
         state.facts[0, OUTDATED] = 1.0
         return state
 
+    def _widened_state(self, wider: Self) -> State:
+        state, d = self._state, wider.dim
+        facts = state.facts.copy()
+        facts[:, OUTDATED] = 1.0
+        return wider._initial_state()._replace(
+            counters=state.counters,
+            facts=facts,
+            failures=state.failures,
+            grams=padded(state.grams, POOL, 2, d, d),
+            moments=padded(state.moments, POOL, 2, d),
+            detections=state.detections,
+        )
+
     def _fit(self) -> Fit:
-        self._prepare()
+        self._look()
         state = self._state
         m = int(state.counters[LEADER])
         radius = float(state.facts[m, RADIUS])

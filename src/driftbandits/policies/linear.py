@@ -11,6 +11,7 @@ import numpy as np
 from ..core.arrays import Array, non_negative, open_unit, positive
 from ..least_squares.sums import widths_entry
 from .base import Policy
+from .inputs import action_rows
 
 
 class Fit(NamedTuple):
@@ -56,7 +57,7 @@ class EstimatingPolicy(Policy):
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V⁻¹ Ṽ V⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
-        rows = self._rows(actions, none=True)
+        rows = action_rows(self.dim, actions, none=True)
         fit = self._fit()
         out = np.empty(len(rows))
         columns = np.array(rows.T, order="C")

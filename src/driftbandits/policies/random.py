@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..core.arrays import Array, whole
+from ..core.arrays import Array
+from ..core.clock import CLOCK
 from ..core.compiling import kernel
 from ..core.entry_points import Kernels
 from ..core.linalg import clear
 from ..core.randomness import stream_state, uniform
-from ..least_squares.forgetting import CLOCK
 from .base import Policy
 from .problem import Problem
 from .registry import register
@@ -50,13 +50,29 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
     s.counters[CLOCK] += rounds
 
 
+@kernel
+def propensity(
+    p: Parameters, s: State, columns: Array, scratch: Array, scores: Array, chosen: int
+) -> float:
+    """1/K."""
+    return float(1.0 / columns.shape[1])
+
+
+@kernel
+def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
+    """Nothing was learned, so nothing changes."""
+    return True
+
+
+@kernel
+def forget(p: Parameters, s: State, mask: Array) -> None:
+    """Nothing was learned, so nothing changes."""
+
+
 @register("Random", "any action, with the same probability; the floor")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Random(Policy):
     """Plays any action with the same probability.
-
-    Attributes:
-        seed: Names the stream of choices.
 
     Examples:
         >>> from driftbandits import Random
@@ -64,9 +80,17 @@ class Random(Policy):
         True
     """
 
-    kernels: ClassVar[Kernels] = Kernels("random", Parameters, State, choose, learn, advance)
-
-    seed: int = 0
+    kernels: ClassVar[Kernels] = Kernels(
+        "random",
+        Parameters,
+        State,
+        choose,
+        learn,
+        advance,
+        propensity=propensity,
+        amend=amend,
+        forget=forget,
+    )
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:
@@ -74,7 +98,7 @@ class Random(Policy):
         return cls(dim=problem.dim, action_bound=problem.action_bound)
 
     def _validate(self) -> None:
-        whole("seed", self.seed, least=0)
+        """Nothing of its own."""
 
     def _make_parameters(self) -> Parameters:
         return Parameters(0.0)
@@ -84,3 +108,9 @@ class Random(Policy):
 
     def _reseed(self, replication: int) -> None:
         self._state.random[:] = stream_state(self.seed, "policy", "Random", replication)
+
+    def _widened_state(self, wider: Self) -> State:
+        return self._state  # type: ignore[no-any-return]
+
+    def _merged_state(self, other: Self) -> State:
+        return self._state  # type: ignore[no-any-return]

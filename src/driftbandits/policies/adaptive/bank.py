@@ -1,6 +1,7 @@
 """A bank of discounted least squares, one a memory, for policies that learn how fast to forget.
 
-Expert j forgets with memory m_j = 2d·2^j, that is γ_j = 1 − 1/m_j, and the last one not at all:
+Expert j forgets with memory m_j = 2c·2^j, that is γ_j = 1 − 1/m_j, and the last one not at all.
+c is the number of coordinates, d, unless more were added later (`AdaptiveLinUCB.widened`):
 
     V_j = Σ w_j(s) a_s a_sᵀ + λ_j I      b_j = Σ w_j(s) r_s a_s      θ_j = V_j⁻¹ b_j
 
@@ -12,9 +13,9 @@ would have by now. A log of the last overwritings is what that takes.
 
 The sums are compensated (`driftbandits.least_squares.sums`) and kept in a unit, as in
 `driftbandits.least_squares.forgetting`: a round that passes costs nothing. V_j⁻¹ follows them by
-rank-one changes while λ_j fades with the data. Every d rounds it is made afresh, with λ_j back in
-place: O(d²) per round and expert. An
-explicit inverse, unlike a factor, answers for one action in one pass over contiguous rows.
+rank-one changes while λ_j fades with the data. Every c rounds it is made afresh, with λ_j back in
+place: O(d²) per round and expert. An explicit inverse, unlike a factor, answers for one action in
+one pass over contiguous rows.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, solve, subtract
-from ...least_squares.forgetting import CLOCK, LARGEST_UNIT
-from ...least_squares.sums import accumulate, shrink
+from ...least_squares.amending import clear_along, clear_entries
+from ...least_squares.combining import padded
+from ...least_squares.forgetting import LARGEST_UNIT
+from ...least_squares.sums import accumulate, add_moment, shrink
 
 # Positions in ``counters``, after CLOCK.
 EXPERTS = 1  # experts in the bank
@@ -58,9 +62,9 @@ LIKELIHOOD = 11  # of it, as a logarithm
 PRIOR = 12  # π_j, what its weight is drawn to
 FACTS = 13
 
-SHORTEST = 2.0  # memory of the first expert, in units of d
+SHORTEST = 2.0  # memory of the first expert, in units of c
 LOG = 64  # overwritings that an expert's log holds
-MOST_EXPERTS = 48  # memories up to 2d·2⁴⁶
+MOST_EXPERTS = 48  # memories up to 2c·2⁴⁶
 
 NEVER = 0.6  # π of the last expert: that nothing changes
 NORMAL_KURTOSIS = 3.0
@@ -86,9 +90,9 @@ class State(NamedTuple):
 ROWS = ("facts", "grams", "moments", "inverses", "thetas", "images", "copies")
 
 
-def birth(dim: int, j: int) -> float:
+def birth(c: float, j: int) -> float:
     """m_j, which is also the clock at which expert ``j`` is born."""
-    return float(SHORTEST * dim * 2.0**j)
+    return float(SHORTEST * c * 2.0**j)
 
 
 memory_of = lean_kernel(birth)
@@ -97,13 +101,28 @@ memory_of = lean_kernel(birth)
 @lean_kernel
 def invert(s: State, j: int) -> None:
     """Put λ_j back in place, and make V_j⁻¹ and θ_j from the sums."""
-    ridge = s.counters[RIDGE] * s.facts[j, UNIT]
-    cholesky(s.grams[j, 0], ridge, s.factor)
-    solve(s.factor, s.moments[j, 0], s.thetas[j])
-    _invert_factor(s.factor, s.inverses[j])
-    s.facts[j, PENALTY] = ridge
+    s.facts[j, PENALTY] = s.counters[RIDGE] * s.facts[j, UNIT]
     s.facts[j, RESTORED] = s.counters[CLOCK]
     s.facts[j, CHANGES] = 0.0
+    _solve_from_sums(s, j)
+
+
+@lean_kernel
+def _solve_from_sums(s: State, j: int) -> None:
+    """V_j⁻¹ and θ_j from the sums, with λ_j as it is."""
+    cholesky(s.grams[j, 0], s.facts[j, PENALTY], s.factor)
+    solve(s.factor, s.moments[j, 0], s.thetas[j])
+    _invert_factor(s.factor, s.inverses[j])
+
+
+@lean_kernel
+def forget_along(s: State, mask: Array) -> None:
+    """Clear the sums of every expert along the coordinates of ``mask``; λ_j stays as it is."""
+    for j in range(int(s.counters[EXPERTS])):
+        for part in range(2):
+            clear_along(mask, s.grams[j, part])
+            clear_entries(mask, s.moments[j, part])
+        _solve_from_sums(s, j)
 
 
 @lean_kernel
@@ -153,12 +172,23 @@ def absorb(s: State, j: int, action: Array, reward: float, weight: float) -> Non
 
 
 @lean_kernel
-def weight_of(s: State, j: int, age: float) -> float:
+def correct(s: State, j: int, action: Array, difference: float, weight: float) -> None:
+    """Add ``difference`` to the reward of an observation that expert ``j`` holds at ``weight``.
+
+    Its V_j⁻¹a must be in ``images``, where `predict` has put it.
+    """
+    stored = weight * s.facts[j, UNIT]
+    add_moment(s.moments[j], action, difference, stored)
+    for i in range(action.size):
+        s.thetas[j, i] += stored * difference * s.images[j, i]
+
+
+@lean_kernel
+def weight_of(s: State, c: float, j: int, age: float) -> float:
     """w_j now of a round closed ``age`` rounds ago: follow the overwritings back to it.
 
     Zero where it lies before what the log still holds.
     """
-    dim = s.factor.shape[0]
     weight = 1.0
     reached = 0.0  # the age up to which ``weight`` accounts for
     limit = -1.0  # overwritings of this age and younger are behind us
@@ -177,7 +207,7 @@ def weight_of(s: State, j: int, age: float) -> float:
         if entry < oldest and oldest > 0:
             return 0.0
         # Before its birth an expert did not forget.
-        born = max(s.counters[CLOCK] - memory_of(dim, j), reached)
+        born = max(s.counters[CLOCK] - memory_of(c, j), reached)
         until = copied if source >= 0 else age
         weight *= s.facts[j, DISCOUNT] ** (min(until, born) - reached)
         if source < 0:
@@ -220,7 +250,7 @@ def set_priors(s: State) -> None:
 
 
 @lean_kernel
-def split(s: State) -> None:
+def split(s: State, c: float) -> None:
     """Two experts of the last one, the former of which forgets from now on.
 
     Until now they were one forecaster, so its weight is divided as π divides theirs.
@@ -235,7 +265,7 @@ def split(s: State) -> None:
     s.facts[last, EVIDENCE] = 0.0
     s.facts[last, WEIGHT] = weight * s.facts[last, PRIOR]
     s.facts[last + 1, WEIGHT] = weight * s.facts[last + 1, PRIOR]
-    s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(s.factor.shape[0], last)
+    s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(c, last)
     s.facts[last + 1, DISCOUNT] = 1.0
 
 
@@ -261,34 +291,50 @@ def fade(s: State, clock: float) -> None:
 
 
 @lean_kernel
-def pass_rounds(s: State, clock: float) -> None:
+def pass_rounds(s: State, c: float, clock: float) -> None:
     """Move the clock, and split the last expert at each memory on the way."""
     last = int(s.counters[EXPERTS]) - 1
-    while last + 1 < s.facts.shape[0] and memory_of(s.factor.shape[0], last) <= clock:
-        fade(s, memory_of(s.factor.shape[0], last))
-        split(s)
+    while last + 1 < s.facts.shape[0] and memory_of(c, last) <= clock:
+        fade(s, memory_of(c, last))
+        split(s, c)
         last += 1
     if clock > s.counters[CLOCK]:
         fade(s, clock)
 
 
 @lean_kernel
-def restore(s: State) -> None:
-    """Put λ_j back in place where d rounds have passed, and wherever an inverse is missing.
+def restore(s: State, c: float) -> None:
+    """Put λ_j back in place where c rounds have passed, and wherever an inverse is missing.
 
     Rank-one changes leave rounding behind, which rewards that come without rounds must not pile up.
     """
-    dim = s.factor.shape[0]
     for j in range(int(s.counters[EXPERTS])):
         faded = s.counters[CLOCK] - s.facts[j, RESTORED]
-        if faded >= dim or not 0.0 <= s.facts[j, CHANGES] <= 32.0 + dim:
+        if faded >= c or not 0.0 <= s.facts[j, CHANGES] <= 32.0 + c:
             invert(s, j)
 
 
-def experts_at(dim: int, clock: float) -> int:
+def experts_at(c: float, clock: float) -> int:
     """How many experts there are when the clock stands at ``clock``."""
-    born = sum(birth(dim, j) <= clock for j in range(MOST_EXPERTS - 1))
+    born = sum(birth(c, j) <= clock for j in range(MOST_EXPERTS - 1))
     return 1 + born
+
+
+def widened(state: State, dim: int) -> State:
+    """``state`` with zeros along further coordinates, ``dim`` in all."""
+    count, old = state.thetas.shape
+    inverses = padded(state.inverses, count, dim, dim)
+    new = np.arange(old, dim)
+    born = int(state.counters[EXPERTS])
+    inverses[:born, new, new] = 1.0 / state.facts[:born, PENALTY, None]
+    return state._replace(
+        grams=padded(state.grams, count, 2, dim, dim),
+        moments=padded(state.moments, count, 2, dim),
+        inverses=inverses,
+        thetas=padded(state.thetas, count, dim),
+        images=padded(state.images, count, dim),
+        factor=np.zeros((dim, dim)),
+    )
 
 
 def initial_state(*, dim: int, ridge: float) -> State:

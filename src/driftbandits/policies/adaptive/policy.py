@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...core.arrays import Array, non_negative, positive
+from ...core.arrays import Array, non_negative, positive, whole
+from ...core.checks import LARGEST_REWARD
+from ...core.clock import CLOCK
 from ...core.compiling import entry_point, lean_kernel
-from ...core.entry_points import LARGEST_REWARD, Kernels
+from ...core.entry_points import Kernels
 from ...core.linalg import argmax, clear
 from ...core.storage import StateFileError
-from ...least_squares.forgetting import CLOCK
 from ..detecting import Detecting, longer
+from ..inputs import action_rows
 from ..problem import Problem
 from ..registry import register
+from .amending import judge_again
 from .bank import (
     DETECTIONS,
     ERROR,
     EXPERTS,
+    MOST_EXPERTS,
     OBSERVATIONS,
     REMEMBERED,
     REWARD_SQUARES,
@@ -32,12 +37,16 @@ from .bank import (
     State,
     absorb,
     birth,
+    correct,
     experts_at,
+    forget_along,
     initial_state,
+    memory_of,
     pass_rounds,
     predict,
     restore,
     weight_of,
+    widened,
 )
 from .weights import (
     AUDIT_RADIUS,
@@ -58,6 +67,7 @@ from .weights import (
 class Parameters(NamedTuple):
     """What the kernels need to know of a configuration; all of them floats."""
 
+    coordinates: float  # c, what memories are reckoned by
     exploration: float
     known: float  # 1 where the noise level is given, 0 where it is estimated
 
@@ -87,7 +97,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     x, radius = expert_in_force(s), radius_of(p, s)
     place = audit_place(s)
     if place < 1.0:
-        x = min(x, auditor(s, place))
+        x = min(x, auditor(s, p.coordinates, place))
         radius *= AUDIT_RADIUS
     spread_out(s.inverses[x], s.facts[x, UNIT], columns, scores)
     for k in range(scores.size):
@@ -104,16 +114,17 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     count = int(s.counters[EXPERTS])
     if s.counters[OBSERVATIONS] == 0.0:
         take_unit(s, action)
-    restore(s)
+    restore(s, p.coordinates)
     residual = 0.0
     for j in range(count):
         predict(s, j, action, reward)
         residual += s.facts[j, WEIGHT] * s.facts[j, ERROR] ** 2 / (1.0 + s.facts[j, SPREAD])
     if count > 1 and s.counters[REWARD_SQUARES] > 0.0:
         judge(s)
-    measure_noise(s, action, reward, residual, p.known > 0.0)
+    measure_noise(s, p.coordinates, action, reward, residual, p.known > 0.0)
     for j in range(count):
-        absorb(s, j, action, reward, 1.0 if age == 0.0 else weight_of(s, j, age))
+        weight = 1.0 if age == 0.0 else weight_of(s, p.coordinates, j, age)
+        absorb(s, j, action, reward, weight)
 
 
 @lean_kernel
@@ -123,10 +134,35 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
     end, closing = clock + rounds, np.floor(clock) + 1.0
     limit = np.log(closing / FALSE_ALARMS)
     if closing <= end and any_refuted(s, limit):
-        pass_rounds(s, closing)
+        pass_rounds(s, p.coordinates, closing)
         replace_refuted(s, limit)
-    pass_rounds(s, end)
-    restore(s)
+    pass_rounds(s, p.coordinates, end)
+    restore(s, p.coordinates)
+
+
+@lean_kernel
+def fits(p: Parameters, s: State, rounds: float) -> bool:
+    """Whether there is room for the experts born in ``rounds`` rounds, and for a detection."""
+    rows, clock = s.facts.shape[0], s.counters[CLOCK] + rounds
+    born = rows < MOST_EXPERTS and clock >= memory_of(p.coordinates, rows - 1)
+    return bool(not born and s.counters[DETECTIONS] < s.detections.size)
+
+
+@lean_kernel
+def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
+    """Change every expert's sums, and judge by the new reward in the place of the old one."""
+    for j in range(int(s.counters[EXPERTS])):
+        predict(s, j, action, old)
+    judge_again(s, p.coordinates, action, old, new, age, p.known > 0.0)
+    for j in range(int(s.counters[EXPERTS])):
+        correct(s, j, action, new - old, weight_of(s, p.coordinates, j, age))
+    return True
+
+
+@lean_kernel
+def forget(p: Parameters, s: State, mask: Array) -> None:
+    """Clear what every expert knows along the coordinates of ``mask``."""
+    forget_along(s, mask)
 
 
 ADAPTIVE = Kernels(
@@ -136,6 +172,9 @@ ADAPTIVE = Kernels(
     choose=choose,
     learn=learn,
     advance=advance,
+    fits=fits,
+    amend=amend,
+    forget=forget,
 )
 
 _spread_out_entry = entry_point(spread_out, "adaptive")
@@ -146,7 +185,7 @@ _spread_out_entry = entry_point(spread_out, "adaptive")
 class AdaptiveLinUCB(Detecting):
     """Learns how fast to forget, and the noise's level and tails, from the rewards alone.
 
-    A bank of discounted estimators with memories 2d, 4d, 8d, … and "for ever" sees every reward.
+    A bank of discounted estimators with memories 2c, 4c, 8c, … and "for ever" sees every reward.
     Weights say how well each of them has predicted of late. An expert that shorter ones have
     refuted starts again from the best of them.
 
@@ -159,11 +198,20 @@ class AdaptiveLinUCB(Detecting):
     ``detections`` are rounds after which "nothing has changed since the last of these" was refuted.
     There is no regret bound: docs/adaptive.md says what is proved, measured, and weak.
 
+    A late reward enters every expert's sums at the weight that it would have by now, exactly. It is
+    judged, and counts towards σ̂, when it arrives. `amend` changes those sums exactly, too, and
+    judges the experts once more by the new reward, as they would predict it now had they not seen
+    it: close to what the new reward would have done on time, and not the same. Two policies cannot
+    be merged: which expert was overwritten depends on the order of rewards.
+
     Attributes:
         noise: Standard deviation σ of the rewards' noise; estimated unless given.
         exploration: c, widths in units of σ̂; half as much again in audits. Not a confidence
             radius: smaller than any that is proved. Larger values try again more often what
             looked bad.
+        coordinates: c, the number of coordinates that memories are reckoned by: d unless given.
+            `widened` keeps it, so that the wider policy equals one with this c that saw zeros in
+            the new coordinates from the start. A new policy of that dimension has longer memories.
 
     Examples:
         >>> from driftbandits import AdaptiveLinUCB
@@ -178,9 +226,14 @@ class AdaptiveLinUCB(Detecting):
 
     kernels: ClassVar[Kernels] = ADAPTIVE
     detections_counter: ClassVar[int] = DETECTIONS
+    late_rewards: ClassVar[str] = "exact in the sums; judged, and counted in the noise, on arrival"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "merged": "the weights of its experts depend on the order of rewards",
+    }
 
     noise: float | None = None
     exploration: float = 1.0
+    coordinates: int | None = None
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:
@@ -210,7 +263,7 @@ class AdaptiveLinUCB(Detecting):
     @property
     def memories(self) -> Array:
         """Memories 1/(1 − γ) of the experts in rounds, shape (J,); the last one is infinite."""
-        return np.append([birth(self.dim, j) for j in range(self._experts - 1)], np.inf)
+        return np.append([birth(self._c, j) for j in range(self._experts - 1)], np.inf)
 
     @property
     def memory(self) -> float:
@@ -226,18 +279,15 @@ class AdaptiveLinUCB(Detecting):
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V_x⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
-        rows = self._rows(actions, none=True)
+        rows = action_rows(self.dim, actions, none=True)
         out, state, x = np.empty(len(rows)), self._state, self._in_force
         unit = state.facts[x, UNIT]
         _spread_out_entry(state.inverses[x], unit, np.array(rows.T, order="C"), out)
         return out
 
-    def advance(self, *, rounds: float = 1) -> None:
-        """Close rounds without their rewards; a fraction moves the clock by that much."""
-        positive("rounds", rounds)
-        self._make_room_for_experts(rounds)
-        super()._make_room(1)  # however many rounds are closed, at most one is a detection
-        super().advance(rounds=rounds)
+    @property
+    def _c(self) -> int:
+        return self.dim if self.coordinates is None else self.coordinates
 
     @property
     def _experts(self) -> int:
@@ -257,28 +307,35 @@ class AdaptiveLinUCB(Detecting):
                     f"got {self.noise!r}"
                 )
         non_negative("exploration", self.exploration)
+        if self.coordinates is not None:
+            whole("coordinates", self.coordinates, least=1)
 
     def _make_parameters(self) -> Parameters:
-        return Parameters(exploration=self.exploration, known=float(self.noise is not None))
+        return Parameters(
+            coordinates=self._c,
+            exploration=self.exploration,
+            known=float(self.noise is not None),
+        )
 
     def _initial_state(self) -> State:
         state = initial_state(dim=self.dim, ridge=RIDGE_SHARE * self.action_bound**2)
         state.counters[VARIANCE] = 1.0 if self.noise is None else self.noise**2
         return state
 
-    def _make_room(self, more: int) -> None:
-        self._make_room_for_experts(more)
-        super()._make_room(more)
-
-    def _make_room_for_experts(self, rounds: float) -> None:
-        """Rows for the experts that are born in ``rounds`` rounds."""
-        state = self._state
-        clock = state.counters[CLOCK] + rounds
-        if clock >= birth(self.dim, len(state.facts) - 1):
-            self._retire()
-            experts = experts_at(self.dim, clock)
+    def _grown(self, state: State, rounds: float) -> State:
+        experts = max(experts_at(self._c, state.counters[CLOCK] + rounds), len(state.facts))
+        grown: dict[str, Array] = {}
+        if experts > len(state.facts):
             grown = {name: longer(getattr(state, name), experts) for name in ROWS}
-            self._adopt(state._replace(**grown))
+        if state.counters[DETECTIONS] == len(state.detections):
+            grown["detections"] = longer(state.detections, 2 * len(state.detections) + 2)
+        return state._replace(**grown)
+
+    def _widened_config(self, dim: int) -> dict[str, Any]:
+        return {**self.config, "dim": dim, "coordinates": self._c}
+
+    def _widened_state(self, wider: Self) -> State:
+        return widened(self._state, wider.dim)
 
     def _growing(self) -> tuple[str, ...]:
         return (*ROWS, *super()._growing())

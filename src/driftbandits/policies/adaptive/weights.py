@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...least_squares.forgetting import CLOCK
 from .bank import (
     ACTION_SQUARES,
     CHANGES,
@@ -77,8 +77,8 @@ def audit_place(s: State) -> float:
 
 
 @lean_kernel
-def auditor(s: State, place: float) -> int:
-    """The first expert of memory 2^{½ − v} (d n)^{2/3} √(σ̂/ρ̂) or more, v the audit's ``place``.
+def auditor(s: State, c: float, place: float) -> int:
+    """The first expert of memory 2^{½ − v} (c n)^{2/3} √(σ̂/ρ̂) or more, v the audit's ``place``.
 
     ρ̂ is the root mean square reward. Memories are powers of two apart, v is spread evenly over
     [0, 1): the two around the formula take turns, and on average it is met.
@@ -89,7 +89,7 @@ def auditor(s: State, place: float) -> int:
         mean_square = s.counters[REWARD_SQUARES] / s.counters[COUNT]
         ratio = min(1.0, np.sqrt(s.counters[VARIANCE] / mean_square))
     rounds = s.counters[CLOCK] + 1.0
-    memory = (s.factor.shape[0] * rounds) ** (2.0 / 3.0) * np.sqrt(ratio) * 2.0 ** (0.5 - place)
+    memory = (c * rounds) ** (2.0 / 3.0) * np.sqrt(ratio) * 2.0 ** (0.5 - place)
     for j in range(last):
         if memory * (1.0 - s.facts[j, DISCOUNT]) <= 1.0:
             return j
@@ -121,16 +121,31 @@ def degrees_of_freedom(s: State) -> float:
 
 
 @lean_kernel
+def log_likelihood(s: State, error: float, spread: float, freedom: float) -> float:
+    """Of an error whose variance is σ̂² (1 + spread), by the Student-t law of ``freedom``."""
+    scale = 1.0 + spread
+    square = error**2 / (freedom * s.counters[VARIANCE] * scale)
+    return float(-0.5 * (np.log(scale) + (freedom + 1.0) * np.log(1.0 + square)))
+
+
+@lean_kernel
 def judge(s: State) -> None:
     """Bayesian weights under fixed share, and the evidence of shorter memories against longer."""
     count, freedom = int(s.counters[EXPERTS]), degrees_of_freedom(s)
-    largest = -np.inf
     for j in range(count):
-        scale = 1.0 + s.facts[j, SPREAD]
-        square = s.facts[j, ERROR] ** 2 / (freedom * s.counters[VARIANCE] * scale)
-        law = -0.5 * (np.log(scale) + (freedom + 1.0) * np.log(1.0 + square))
-        s.facts[j, LIKELIHOOD] = law
-        largest = max(largest, law)
+        s.facts[j, LIKELIHOOD] = log_likelihood(s, s.facts[j, ERROR], s.facts[j, SPREAD], freedom)
+    weigh(s)
+    share = 1.0 / (s.counters[OBSERVATIONS] + 1.0)
+    for j in range(count):
+        s.facts[j, WEIGHT] = (1.0 - share) * s.facts[j, WEIGHT] + share * s.facts[j, PRIOR]
+
+
+@lean_kernel
+def weigh(s: State) -> None:
+    """Multiply weights by likelihoods, and count as evidence what these say against each expert."""
+    count, largest = int(s.counters[EXPERTS]), -np.inf
+    for j in range(count):
+        largest = max(largest, s.facts[j, LIKELIHOOD])
     mixed = shorter = 0.0
     for j in range(count):
         if j > 0:
@@ -140,40 +155,55 @@ def judge(s: State) -> None:
         # Not below e^−600, so that no weight is lost.
         s.facts[j, WEIGHT] *= np.exp(max(s.facts[j, LIKELIHOOD] - largest, -600.0))
         mixed += s.facts[j, WEIGHT]
-    share = 1.0 / (s.counters[OBSERVATIONS] + 1.0)
     for j in range(count):
-        kept = (1.0 - share) * s.facts[j, WEIGHT] / mixed
-        s.facts[j, WEIGHT] = kept + share * s.facts[j, PRIOR]
+        s.facts[j, WEIGHT] /= mixed
 
 
 @lean_kernel
-def measure_noise(s: State, action: Array, reward: float, residual: float, known: bool) -> None:
+def measure_noise(
+    s: State, c: float, action: Array, reward: float, residual: float, known: bool
+) -> None:
     """σ̂² from the squared residuals of late unless it is ``known``, κ̂, and λ in units of σ̂²."""
-    dim, c = action.size, s.counters
-    square = 0.0
-    for i in range(dim):
+    n, square = s.counters, 0.0
+    for i in range(action.size):
         square += action[i] * action[i]
-    # The first d rewards are fitted, whatever they are: lean on their mean square, and soon forget.
-    lean = dim * 2.0 ** (-c[OBSERVATIONS] / dim)
     kept = 1.0 - 1.0 / NOISE_MEMORY
-    c[RESIDUALS] = kept * c[RESIDUALS] + residual
-    c[REWARD_SQUARES] = kept * c[REWARD_SQUARES] + reward * reward
-    c[ACTION_SQUARES] = kept * c[ACTION_SQUARES] + square
-    c[COUNT] = kept * c[COUNT] + 1.0
-    c[OBSERVATIONS] += 1.0
-    mean_square = c[REWARD_SQUARES] / c[COUNT]
+    n[RESIDUALS] = kept * n[RESIDUALS] + residual
+    n[REWARD_SQUARES] = kept * n[REWARD_SQUARES] + reward * reward
+    n[ACTION_SQUARES] = kept * n[ACTION_SQUARES] + square
+    n[COUNT] = kept * n[COUNT] + 1.0
+    n[OBSERVATIONS] += 1.0
+    variance = set_noise(s, c, known)
+    if variance > 0.0:
+        n[KURTOSIS] += (fourth_power(residual, variance) - n[KURTOSIS]) / TAIL_MEMORY
+
+
+@lean_kernel
+def set_noise(s: State, c: float, known: bool) -> float:
+    """σ̂² unless it is ``known``, and λ, from the sums of squares; returns the variance seen.
+
+    That is 0, and nothing is set, while all rewards have been zero.
+    """
+    n = s.counters
+    mean_square = n[REWARD_SQUARES] / n[COUNT]
     if not mean_square > LEAST_SQUARE:
-        return
-    variance = (c[RESIDUALS] + lean * mean_square) / (c[COUNT] + lean)
+        return 0.0
+    # The first c rewards are fitted, whatever they are: lean on their mean square, and soon forget.
+    lean = c * 2.0 ** ((1.0 - n[OBSERVATIONS]) / c)
+    variance = (n[RESIDUALS] + lean * mean_square) / (n[COUNT] + lean)
     variance = max(variance, LEAST_VARIANCE * mean_square)
     if not known:
-        c[VARIANCE] = variance
-    # In units of what is seen, even where another level was given: a shape has no scale.
-    fourth = min(residual / variance, OUTLIER) ** 2
-    c[KURTOSIS] += (fourth - c[KURTOSIS]) / TAIL_MEMORY
-    if c[ACTION_SQUARES] > LEAST_SQUARE:
-        ratio = min(1.0, max(LEAST_RATIO, c[VARIANCE] / mean_square))
-        c[RIDGE] = RIDGE_SHARE * c[ACTION_SQUARES] / c[COUNT] * ratio
+        n[VARIANCE] = variance
+    if n[ACTION_SQUARES] > LEAST_SQUARE:
+        ratio = min(1.0, max(LEAST_RATIO, n[VARIANCE] / mean_square))
+        n[RIDGE] = RIDGE_SHARE * n[ACTION_SQUARES] / n[COUNT] * ratio
+    return float(variance)
+
+
+@lean_kernel
+def fourth_power(residual: float, variance: float) -> float:
+    """Of an error, in units of what is seen even where another level was given."""
+    return min(residual / variance, OUTLIER) ** 2
 
 
 @lean_kernel

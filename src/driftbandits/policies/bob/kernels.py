@@ -16,11 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import kernel, lean_kernel
 from ...core.entry_points import late_is_no_matter
 from ...core.linalg import argmax, copy
 from ...core.randomness import uniform
-from ...least_squares.forgetting import CLOCK, COUNTERS, LAST_RESTART, start_afresh
+from ...least_squares.amending import forget_coordinates
+from ...least_squares.forgetting import COUNTERS, LAST_RESTART, STORED, start_afresh
 from ..weighted import family as family
 
 # Positions in ``counters``, after those of the weighted family.
@@ -165,6 +167,29 @@ def advance(p: Any, s: Any, rounds: float) -> None:
         s.counters[PENDING] = 1.0
 
 
+@kernel
+def fits(p: Any, s: Any, rounds: float) -> bool:
+    """Whether the window has room for another observation."""
+    return bool(p.discounts != 0.0 or s.counters[STORED] < s.history.shape[0])
+
+
+@kernel
+def amend(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
+    """Amend what the block's policy knows, and EXP3's account of the block."""
+    if not family.amend(inner(p, s), s, action, old, new, age):
+        return False
+    observed = s.counters[CLOCK] - age
+    if s.counters[FIRST_ROUND] <= observed < s.counters[FIRST_ROUND] + p.block:
+        s.counters[TOTAL] += new - old
+    return True
+
+
+@kernel
+def forget(p: Any, s: Any, mask: Array) -> None:
+    """Clear what the block's policy knows along the coordinates of ``mask``."""
+    forget_coordinates(s, mask)
+
+
 BOB_KERNELS = family.WEIGHTED._replace(
     name="bob",
     Parameters=Parameters,
@@ -173,4 +198,7 @@ BOB_KERNELS = family.WEIGHTED._replace(
     learn=learn,
     advance=advance,
     late=late_is_no_matter,  # no member has an anytime radius
+    fits=fits,
+    amend=amend,
+    forget=forget,
 )

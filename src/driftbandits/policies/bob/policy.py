@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -32,8 +33,9 @@ class BOB(Windowed, LinearPolicy):
     for LS = 1. An excess, of probability at most 2/T, is cut off here. With ``over="discounts"`` a
     D-LinUCB plays instead, with γ = 1 − 1/window, and ½ for a window of 1.
 
-    A late reward counts in its own block, until the first round of the next closes. A block in
-    which no reward arrives teaches EXP3 nothing.
+    A late reward counts in its own block, until the first round of the next closes; so does an
+    amendment. A block in which no reward arrives teaches EXP3 nothing. The propensity that
+    ``decide`` gives is that given the block's member.
 
     Guarantee: none. The published rate, Õ(d^{2/3} (B + 1)^{1/4} T^{3/4}) for windows without
     knowing B, rests on SW-LinUCB's, whose proof fails (docs/mathematics.md, erratum 2), and the
@@ -44,7 +46,6 @@ class BOB(Windowed, LinearPolicy):
     Attributes:
         horizon: Number of rounds T; the policy goes on after them.
         over: What the grid is made of: "windows" or "discounts".
-        seed: Names the stream of EXP3's draws.
 
     Examples:
         >>> from driftbandits.policies.bob.policy import BOB
@@ -57,10 +58,14 @@ class BOB(Windowed, LinearPolicy):
     """
 
     kernels: ClassVar[Kernels] = BOB_KERNELS
+    late_rewards: ClassVar[str] = "lost to EXP3 once the first round of the next block has closed"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "widened": "its blocks and its grid of windows follow from dim",
+        "merged": "which window plays a block is drawn at random",
+    }
 
     horizon: int
     over: Literal["windows", "discounts"] = "windows"
-    seed: int = 0
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:
@@ -89,7 +94,6 @@ class BOB(Windowed, LinearPolicy):
         super()._validate()
         whole("horizon", self.horizon, least=1)
         one_of("over", self.over, ("windows", "discounts"))
-        whole("seed", self.seed, least=0)
 
     def _make_parameters(self) -> Parameters:
         length, count = self.block, len(self.windows)
@@ -131,15 +135,8 @@ class BOB(Windowed, LinearPolicy):
     def _reseed(self, replication: int) -> None:
         self._state.random[:] = stream_state(self.seed, "policy", "BOB", replication)
 
-    def _held(self, rounds: int) -> int:
-        return min(rounds, self.block)
-
     def _growing(self) -> tuple[str, ...]:
         return super()._growing() if self.over == "windows" else ()
-
-    def _make_room(self, more: int) -> None:
-        if self.over == "windows":
-            super()._make_room(more)
 
     def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
         return {**super()._counter_ranges(state), MEMBER: (0, len(state.grid) - 1)}

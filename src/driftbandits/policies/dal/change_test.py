@@ -23,8 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import kernel, lean_kernel
 from ...core.entry_points import Kernels
+from ...core.exploring import propensity_at
 from ...core.linalg import (
     argmax,
     cholesky,
@@ -37,7 +39,7 @@ from ...core.linalg import (
     whiten,
 )
 from ...core.randomness import uniform
-from ...least_squares.forgetting import CLOCK
+from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.radii import per_round_radius
 from ...least_squares.sums import accumulate
 from ..weighted.family import optimistic
@@ -210,4 +212,46 @@ def advance(p: Any, s: Any, rounds: float) -> None:
     s.counters[CLOCK] += rounds
 
 
-DETECTING = Kernels("detect_restart", Parameters, State, choose, learn, advance, prepare)
+@lean_kernel
+def propensity(p: Any, s: Any, columns: Array, scratch: Array, scores: Array, chosen: int) -> float:
+    """e/K, and 1 − e more for the largest upper confidence bound; e is that of a forced round."""
+    forced = min(p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0), 1.0)
+    return float(propensity_at(forced, argmax(scores), chosen, columns.shape[1]))
+
+
+@lean_kernel
+def fits(p: Any, s: Any, rounds: float) -> bool:
+    """Whether there is room for another detection."""
+    return bool(s.counters[DETECTIONS] < s.detections.size)
+
+
+@lean_kernel
+def forget(p: Any, s: Any, mask: Array) -> None:
+    """Clear the sums, those at the splits too, along the coordinates of ``mask``."""
+    for part in range(2):
+        clear_along(mask, s.gram[part])
+        clear_entries(mask, s.moment[part])
+    for m in range(SPLITS):
+        if s.facts[m, INDEX] == 0.0:
+            continue
+        clear_along(mask, s.grams[m])
+        clear_entries(mask, s.moments[m])
+        cholesky(s.grams[m], p.ridge, s.rest)
+        copy(s.moments[m], s.rest_moment)
+        s.facts[m, LOG_VOLUME] = log_determinant(s.rest) - mask.size * np.log(p.ridge)
+        s.facts[m, EXPLAINED] = whiten(s.rest, s.rest_moment)
+    s.counters[OUTDATED] = 1.0
+
+
+DETECTING = Kernels(
+    name="detect_restart",
+    Parameters=Parameters,
+    State=State,
+    choose=choose,
+    learn=learn,
+    advance=advance,
+    prepare=prepare,
+    propensity=propensity,
+    fits=fits,
+    forget=forget,
+)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 
-from ...core.arrays import non_negative, open_unit, positive, whole
+from ...core.arrays import non_negative, open_unit, positive
 from ...core.entry_points import Kernels
 from ...core.randomness import stream_state
+from ...least_squares.combining import padded
 from ..detecting import Detecting
 from ..linear import EstimatingPolicy, Fit
 from ..problem import Problem
@@ -23,7 +25,6 @@ from .change_test import (
     OUTDATED,
     RADIUS,
     SPLITS,
-    STRIDE,
     Parameters,
     State,
 )
@@ -54,12 +55,12 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
 
     Memory and time are O(d²) for each of 28 splits; for d > 8, tests are made less often so that a
     round stays at O(d²) on average. A late reward is tested as it arrives; one from before the last
-    restart changes nothing.
+    restart changes nothing. Rewards cannot be amended, nor two policies merged: the splits hold
+    sums in the order of arrival. One that is widened tests as often as the new dimension asks.
 
     Attributes:
         exploration: Probability α of a forced round before the first detection.
         false_alarm: Probability δ with which a parameter that stands still may cause a restart.
-        seed: Names the stream of forced rounds.
 
     Examples:
         >>> from driftbandits.policies.dal.policy import DetectRestartLinUCB
@@ -72,10 +73,14 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
 
     kernels: ClassVar[Kernels] = DETECTING
     detections_counter: ClassVar[int] = DETECTIONS
+    late_rewards: ClassVar[str] = "tested as it arrives, and may so cause or miss a restart"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "amend": "which splits of the data hold a reward is not known",
+        "merged": "its test depends on the order in which rewards arrived",
+    }
 
     exploration: float = 0.005
     false_alarm: float = 0.01
-    seed: int = 0
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:
@@ -91,7 +96,6 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
         if self.exploration > 1:
             raise ValueError(f"exploration must be at most 1, got {self.exploration!r}")
         open_unit("false_alarm", self.false_alarm)
-        whole("seed", self.seed, least=0)
 
     def _make_parameters(self) -> Parameters:
         return Parameters(
@@ -129,12 +133,23 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
         name = "DetectRestartLinUCB"
         self._state.random[:] = stream_state(self.seed, "policy", name, replication)
 
+    def _widened_state(self, wider: Self) -> State:
+        state, d = self._state, wider.dim
+        counters = state.counters.copy()
+        counters[OUTDATED] = 1.0
+        return wider._initial_state()._replace(
+            counters=counters,
+            gram=padded(state.gram, 2, d, d),
+            moment=padded(state.moment, 2, d),
+            facts=state.facts,
+            grams=padded(state.grams, SPLITS, d, d),
+            moments=padded(state.moments, SPLITS, d),
+            random=state.random,
+            detections=state.detections,
+        )
+
     def _fit(self) -> Fit:
-        self._prepare()
+        self._look()
         state = self._state
         radius = float(state.counters[RADIUS])
         return Fit(state.factor, state.unweighted, self.ridge, state.theta, radius)
-
-    def _held(self, rounds: int) -> int:
-        # A detection needs a split, and something after it.
-        return rounds // STRIDE + 1

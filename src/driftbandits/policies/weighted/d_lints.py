@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.arrays import Array, whole
-from ...core.compiling import kernel
+from ...core.compiling import entry_point, kernel, lean_kernel
 from ...core.entry_points import Kernels
 from ...core.linalg import argmax, cholesky, clear, column_products, solve, subtract
 from ...core.randomness import stream
 from ...least_squares.forgetting import MU
-from ...least_squares.sums import widths_entry
+from ...least_squares.sums import column_widths, widths_entry
 from ..registry import register
 from . import family as family
 from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
@@ -39,6 +39,33 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
     return argmax(scores)
 
 
+@kernel
+def propensity(p: Any, s: Any, columns: Array, scratch: Array, scores: Array, chosen: int) -> float:
+    """Exact for two actions, and NaN for more: an orthant probability has no closed form."""
+    if columns.shape[1] == 1:
+        return 1.0
+    if columns.shape[1] > 2:
+        return np.nan
+    difference, width = np.empty((s.theta.size, 1)), np.empty(1)
+    lead = 0.0
+    for i in range(s.theta.size):
+        difference[i, 0] = columns[i, 0] - columns[i, 1]
+        lead += difference[i, 0] * s.theta[i]
+    column_widths(s.factor, s.gram_squared, s.counters[MU], difference, width)
+    return share_of_two(lead, deviation(p, s) * width[0], chosen)
+
+
+@lean_kernel
+def share_of_two(lead: float, spread: float, chosen: int) -> float:
+    """Probability of action 0 or 1, where 0 leads by N(lead, spread²); the first of equals."""
+    if spread == 0.0:
+        return 1.0 if (lead >= 0.0) == (chosen == 0) else 0.0
+    return normal_cdf((lead if chosen == 0 else -lead) / spread)
+
+
+_share_entry = entry_point(share_of_two, "d_lints")
+
+
 @register("D-LinTS", "discounted Thompson sampling; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DLinTS(SampledPolicy):
@@ -47,7 +74,9 @@ class DLinTS(SampledPolicy):
         V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a² I)
         θ̃ = θ̂ + V⁻¹ Ṽ^{1/2} Z      play argmax aᵀθ̃
 
-    Any root of Ṽ gives the same law; the Cholesky factor is used. An action is scored by one inner
+    ``decide`` gives the propensity for one or two actions. For more there is no closed form and it
+    gives NaN, unless there is a floor. Any root of Ṽ gives the same law; the Cholesky factor is
+    used. An action is scored by one inner
     product, so that a large set costs less than with upper confidence bounds, and any oracle that
     maximises a linear function will do.
 
@@ -66,7 +95,7 @@ class DLinTS(SampledPolicy):
     """
 
     kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
-        name="d_lints", Parameters=Parameters, State=State, choose=choose
+        name="d_lints", Parameters=Parameters, State=State, choose=choose, propensity=propensity
     )
 
     def propensities(self, actions: Any, *, draws: int = 10_000) -> Array:
@@ -86,9 +115,7 @@ class DLinTS(SampledPolicy):
         lead, width = float((rows[0] - rows[1]) @ fit.theta), np.empty(1)
         column = (rows[0] - rows[1]).reshape(-1, 1)
         widths_entry(fit.factor, fit.gram_squared, fit.mu, column, width)
-        if scale * width[0] == 0.0:
-            return np.array([1.0, 0.0]) if lead >= 0.0 else np.array([0.0, 1.0])
-        return normal_cdf(np.array([lead, -lead]) / (scale * width[0]))
+        return np.array([_share_entry(lead, scale * width[0], k) for k in range(2)])
 
     def _shares(self, rows: Array, theta: Array, scale: float, draws: int) -> Array:
         """Shares of ``draws`` draws of θ̃ in which each row of ``rows`` is the best."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.compiling import kernel
+from ...core.compiling import entry_point, kernel
 from ...core.entry_points import Kernels
-from ...core.linalg import argmax
+from ...core.linalg import argmax, column_products
 from ...least_squares.forgetting import MU
-from ...least_squares.sums import widths_entry
+from ...least_squares.sums import column_widths, widths_entry
 from ..registry import register
 from . import family as family
 from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
@@ -25,6 +25,49 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
     mu = s.counters[MU]
     family.optimistic(s.factor, s.gram_squared, mu, s.theta, z, columns, scratch, scores)
     return argmax(scores)
+
+
+@kernel
+def highest_line(intercepts: Array, slopes: Array, chosen: int) -> float:
+    """Probability that intercept + slope·Z of ``chosen`` is the largest, for one Z ~ N(0, 1).
+
+    Where lines coincide, the first counts, as for a choice.
+    """
+    low, high = -np.inf, np.inf
+    for j in range(slopes.size):
+        lead, rise = intercepts[chosen] - intercepts[j], slopes[chosen] - slopes[j]
+        if rise > 0.0:
+            low = max(low, -lead / rise)  # where both lines are level
+        elif rise < 0.0:
+            high = min(high, -lead / rise)
+        elif lead < 0.0 or (lead == 0.0 and j < chosen):
+            return 0.0
+    if not low < high:
+        return 0.0
+    # From the side on which the interval lies, where the difference keeps its digits.
+    if low > 0.0:
+        return normal_cdf(-low) - normal_cdf(-high)
+    return normal_cdf(high) - normal_cdf(low)
+
+
+def _shares(intercepts: Array, slopes: Array, out: Array) -> None:
+    for k in range(out.size):
+        out[k] = highest_line(intercepts, slopes, k)
+
+
+_shares_entry = entry_point(_shares, "d_rand_linucb")
+
+
+@kernel
+def propensity(p: Any, s: Any, columns: Array, scratch: Array, scores: Array, chosen: int) -> float:
+    """The measure of the draws Z for which ``chosen`` has the largest score."""
+    slopes, room = np.empty(scores.size), columns.copy()
+    column_products(s.theta, columns, scores)
+    column_widths(s.factor, s.gram_squared, s.counters[MU], room, slopes)
+    scale = deviation(p, s)
+    for k in range(slopes.size):
+        slopes[k] *= scale
+    return highest_line(scores, slopes, chosen)
 
 
 @register("D-RandLinUCB", "D-LinUCB with a random radius; for drift at a known pace, and for logs")
@@ -56,7 +99,11 @@ class DRandLinUCB(SampledPolicy):
     """
 
     kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
-        name="d_rand_linucb", Parameters=Parameters, State=State, choose=choose
+        name="d_rand_linucb",
+        Parameters=Parameters,
+        State=State,
+        choose=choose,
+        propensity=propensity,
     )
 
     def propensities(self, actions: Any) -> Array:
@@ -69,26 +116,6 @@ class DRandLinUCB(SampledPolicy):
         slopes = np.empty(len(rows))
         columns = np.array(rows.T, order="C")
         widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, slopes)
-        return highest_line(rows @ fit.theta, scale * slopes)
-
-
-def highest_line(intercepts: Array, slopes: Array) -> Array:
-    """Probability that intercept + slope·Z is the largest, for one Z ~ N(0, 1); shape (K,).
-
-    Where lines coincide, the first counts, as for a choice.
-    """
-    gap = intercepts[:, None] - intercepts[None, :]  # [k, j]: by how much k leads j at Z = 0
-    rise = slopes[:, None] - slopes[None, :]
-    index = np.arange(len(slopes))
-    earlier = index[None, :] < index[:, None]
-    beaten = (rise == 0) & ((gap < 0) | ((gap == 0) & earlier))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        crossing = -gap / rise  # where k and j are level
-    low = np.where(rise > 0, crossing, -np.inf).max(axis=1)
-    high = np.where(rise < 0, crossing, np.inf).min(axis=1)
-    played = (low < high) & ~beaten.any(axis=1)
-    # From the side on which the interval lies, where the differences keep their digits.
-    upper = low > 0
-    start, end = np.where(upper, -high, low), np.where(upper, -low, high)
-    mass = np.where(played, normal_cdf(end) - normal_cdf(start), 0.0)
-    return np.asarray(mass / mass.sum())
+        shares = np.empty(len(rows))
+        _shares_entry(rows @ fit.theta, scale * slopes, shares)
+        return np.asarray(shares / shares.sum())

@@ -9,7 +9,7 @@ in the radius β: in parameters, not in code. So does D-LinUCB as the published 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from ...core.linalg import (
     symmetric,
     whiten,
 )
+from ...core.packing import FRESH, STALE
+from ...least_squares.amending import amend_memory, forget_coordinates
+from ...least_squares.combining import added, padded, padded_rows
 from ...least_squares.forgetting import (
     COUNTERS,
     FACTOR_AGE,
@@ -40,9 +43,11 @@ from ...least_squares.forgetting import (
     STORED,
     UNIT,
     WEIGHT_SQUARES,
+    WITHDRAWN,
     block_length,
     is_remembered,
-    make_room,
+    longer_history,
+    ordered_rows,
     pass_time,
     remember,
 )
@@ -304,6 +309,24 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
     return bool(whiten(s.work, image) > limit)
 
 
+@inline_kernel
+def fits(p: Parameters, s: State, rounds: float) -> bool:
+    """Whether the window has room for another observation."""
+    return bool(p.window == 0.0 or s.counters[STORED] < s.history.shape[0])
+
+
+@inline_kernel
+def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
+    """Change b by what the reward of an observation has changed by."""
+    return amend_memory(p, s, action, old, new, age)
+
+
+@inline_kernel
+def forget(p: Parameters, s: State, mask: Array) -> None:
+    """Clear the sums along the coordinates of ``mask``."""
+    forget_coordinates(s, mask)
+
+
 @large_kernel
 def _image(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
     """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
@@ -323,7 +346,48 @@ WEIGHTED = Kernels(
     prepare=prepare,
     misses=misses,
     late=late,
+    fits=fits,
+    amend=amend,
+    forget=forget,
 )
+
+
+def widened(state: Any, dim: int, wider: int) -> Any:
+    """``state`` with zeros along the coordinates from ``dim`` to ``wider``."""
+    squared = wider if state.gram_squared.shape[1] else 0
+    counters = state.counters.copy()
+    counters[FACTOR_AGE] = -1.0
+    return state._replace(
+        gram=padded(state.gram, 2, wider, wider),
+        gram_squared=padded(state.gram_squared, 2, squared, squared),
+        moment=padded(state.moment, 2, wider),
+        counters=counters,
+        history=padded_rows(state.history, dim, wider),
+        factor=np.zeros((wider, wider)),
+        theta=np.zeros(wider),
+        work=np.zeros((squared + 1, wider)),
+    )
+
+
+def merged(one: Any, other: Any) -> Any:
+    """The state that remembers what ``one`` and ``other`` do, whose clocks agree."""
+    scale = one.counters[UNIT] / other.counters[UNIT]
+    counters = one.counters.copy()
+    counters[WEIGHT_SQUARES] += scale**2 * other.counters[WEIGHT_SQUARES]
+    counters[STEPS] += other.counters[STEPS]
+    counters[WITHDRAWN] += other.counters[WITHDRAWN]
+    counters[FACTOR_AGE] = -1.0
+    rows = np.concatenate([ordered_rows(s.counters, s.history) for s in (one, other)])
+    rows = rows[np.argsort(rows[:, -1], kind="stable")]
+    counters[FIRST], counters[STORED] = 0.0, len(rows)
+    capacity = max(len(one.history), len(other.history), len(rows))
+    return one._replace(
+        gram=added(one.gram, other.gram, scale),
+        gram_squared=added(one.gram_squared, other.gram_squared, scale**2),
+        moment=added(one.moment, other.moment, scale),
+        counters=counters,
+        history=padded(rows, capacity, rows.shape[1]),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -380,12 +444,26 @@ class WeightedEstimate(EstimatingPolicy):
             released=0.0,
         )
 
+    def _look(self) -> None:
+        # Whether the factor follows later sums or is made from them decides how they are rounded.
+        # A factor that was made for somebody who asks must not be followed.
+        age = self._state.counters[FACTOR_AGE]
+        super()._look()
+        if self._packed[STALE] != FRESH:
+            self._state.counters[FACTOR_AGE] = age
+
     def _fit(self) -> Fit:
-        self._prepare()
+        self._look()
         state = self._state
         mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
         scale = width_scale(state)
         return Fit(state.factor, state.gram_squared, mu, state.theta, radius, scale)
+
+    def _widened_state(self, wider: Self) -> Any:
+        return widened(self._state, self.dim, wider.dim)
+
+    def _merged_state(self, other: Self) -> Any:
+        return merged(self._state, other._state)
 
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         capacity = len(state.history)
@@ -402,12 +480,9 @@ class Windowed(WeightedEstimate):
     def _growing(self) -> tuple[str, ...]:
         return ("history",)
 
-    def _make_room(self, more: int) -> None:
-        state = self._state
-        if state.counters[STORED] + more > len(state.history):
-            self._retire()
-            counters, history = make_room(state.counters, state.history, more=more)
-            self._adopt(state._replace(counters=counters, history=history))
+    def _grown(self, state: Any, rounds: float) -> Any:
+        counters, history = longer_history(state.counters, state.history)
+        return state._replace(counters=counters, history=history)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,10 +14,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...core.arrays import Array, one_of, positive, whole
+from ...core.arrays import Array, one_of, positive
 from ...core.compiling import kernel, lean_kernel
 from ...core.randomness import stream_state, uniform
 from ...least_squares.forgetting import RADIUS
+from ..inputs import action_rows, check_norms
 from ..linear import Fit
 from .discounted import Discounted
 from .family import PER_ROUND, initial_state
@@ -87,11 +88,9 @@ class SampledPolicy(Discounted):
         gamma: Discount γ in (0, 1), what a weight keeps in a round.
         scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
             a = √14 β, the one that the regret analysis is for (with ``delta`` = 1/T or less).
-        seed: Names the stream of draws.
     """
 
     scale: float | Literal["theory"] = 1.0
-    seed: int = 0
 
     @abstractmethod
     def propensities(self, actions: Any) -> Array:
@@ -99,7 +98,6 @@ class SampledPolicy(Discounted):
 
     def _validate(self) -> None:
         super()._validate()
-        whole("seed", self.seed, least=0)
         if isinstance(self.scale, str):
             one_of("scale", self.scale, ("theory",))
         else:
@@ -119,14 +117,14 @@ class SampledPolicy(Discounted):
 
     def _asked(self, actions: Any) -> tuple[Array, Fit, float]:
         """Actions (K, d), the estimate and a; refused as by ``select``, and the state untouched."""
-        rows = self._rows(actions)
-        self._check_norms(rows)
-        fit = self.copy()._fit()
+        rows = action_rows(self.dim, actions)
+        check_norms(self.action_bound, rows)
+        fit = self._fit()
         scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
         return rows, fit, float(scale)
 
 
-def normal_cdf(values: Any) -> Array:
-    """Φ of every value; accurate in the lower tail."""
-    flat = [0.5 * math.erfc(-value / math.sqrt(2.0)) for value in np.ravel(values)]
-    return np.array(flat).reshape(np.shape(values))
+@lean_kernel
+def normal_cdf(value: float) -> float:
+    """Φ; accurate in the lower tail."""
+    return 0.5 * math.erfc(-value / math.sqrt(2.0))

@@ -75,6 +75,3 @@ class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
 
     def _initial_state(self) -> State:
         return initial_state(dim=self.dim, ridge=self.ridge, window=self.window)
-
-    def _held(self, rounds: int) -> int:
-        return min(rounds, int(self.window))

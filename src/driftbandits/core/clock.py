@@ -1,0 +1,43 @@
+"""The clock: rounds, counted from 1.
+
+``counters[CLOCK]`` is n, the rounds closed so far, in the state of every policy. Round n + 1 is
+open. An observation of round s has age n − s: 0 for the round that has just closed, −1 for the open
+one, a fraction where time moves by fractions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, numbers
+
+# Position in ``counters``.
+CLOCK = 0
+
+
+def open_round(clock: float) -> int | float:
+    """The round that is open, as an integer unless time was moved by fractions."""
+    opened = float(clock) + 1.0
+    return int(opened) if opened.is_integer() else opened
+
+
+def ages(clock: float, round: Any, count: int) -> Array:
+    """Ages of ``count`` observations of ``round``, one number or (count,); shape (1,) or (count,).
+
+    Raises:
+        ValueError: If a round has not happened, or there are more or fewer than observations.
+    """
+    if type(round) in (int, float) and 1 <= round <= clock + 1.0:
+        return np.array([clock - round])
+    rounds = np.atleast_1d(numbers("round", round))
+    if rounds.shape not in ((1,), (count,)):
+        raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
+    wrong = ~((rounds >= 1) & (rounds <= clock + 1.0))
+    if wrong.any():
+        raise ValueError(
+            f"round must lie between 1 and the open round {open_round(clock)}, "
+            f"got {rounds[wrong][0]:g}"
+        )
+    return np.asarray(clock - rounds)

@@ -1,0 +1,288 @@
+"""What can happen to a policy, as plain values; and many of them as arrays.
+
+Each event stands for one call. ``policy.apply(event)`` makes that call. ``policy.replay(events)``
+makes many in compiled code. Both give the same bits as the calls themselves:
+
+    Select(actions)                     policy.select(actions)
+    Decide(actions, rounds)             policy.decide(actions, rounds=rounds)
+    Update(actions, rewards)            policy.update(actions, rewards)
+    Learn(action, reward, round)        policy.update(action, reward, round=round)
+    Amend(action, round, old, new)      policy.amend(action, round=round, old=old, new=new)
+    Advance(rounds)                     policy.advance(rounds=rounds)
+    Forget(coordinates)                 policy.forget(coordinates)
+
+`Select` is here because choosing changes a state too: randomised policies draw, and others bring
+their estimate up to date, which decides how later sums are rounded. A replay that left the choices
+out would not end in the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import Array, float_array, numbers
+
+Integers = npt.NDArray[np.int64]
+
+# Codes for ``Packed.kinds``.
+SELECT, DECIDE, UPDATE, ALSO, LEARN, AMEND, ADVANCE, FORGET = range(8)
+
+# Columns of ``Packed.numbers``.
+VALUE = 0  # the reward, the old reward of an amendment, or the rounds that are closed
+ROUND = 1  # the round that a reward belongs to
+NEW = 2  # the new reward of an amendment
+NUMBERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What ``decide`` returns.
+
+    Attributes:
+        index: Which action was chosen.
+        round: The round that the decision was made in; its reward is handed in with it.
+        propensity: Probability with which this action was chosen. 1 where nothing is random, NaN
+            where it has no closed form.
+    """
+
+    index: int
+    round: int | float
+    propensity: float
+
+
+class Outcomes(NamedTuple):
+    """What ``replay`` returns: one entry per event.
+
+    Attributes:
+        indices: The actions chosen, shape (n,); −1 where an event chooses nothing.
+        rounds: The open round before each event, shape (n,).
+        propensities: Propensities of decisions, shape (n,); NaN for other events.
+    """
+
+    indices: Integers
+    rounds: Array
+    propensities: Array
+
+
+class Event:
+    """Something that happened to a policy. Events with equal fields are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Event):
+    """An action was chosen from ``actions`` (K, d); the round stays open."""
+
+    actions: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Decide(Event):
+    """An action was chosen from ``actions`` (K, d), and ``rounds`` rounds closed."""
+
+    actions: Any
+    rounds: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Update(Event):
+    """The open round brought its reward, or a batch (n, d) and (n,), and closed."""
+
+    actions: Any
+    rewards: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Learn(Event):
+    """The reward of an earlier round, or a batch of them, arrived; the clock stands still."""
+
+    action: Any
+    reward: Any
+    round: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Amend(Event):
+    """The reward of ``action`` in ``round``, which was ``old``, turned out to be ``new``."""
+
+    action: Any
+    round: int | float
+    old: float
+    new: float
+
+
+@dataclass(frozen=True, eq=False)
+class Advance(Event):
+    """Rounds closed without rewards."""
+
+    rounds: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Forget(Event):
+    """What was known along ``coordinates`` was cleared."""
+
+    coordinates: Any
+
+
+class Packed(NamedTuple):
+    """Events as arrays: the form that compiled replay runs, and that logs build directly.
+
+    Event i has the code ``kinds[i]`` and the ``counts[i]`` rows of ``rows`` from ``starts[i]`` on.
+    Events may share rows: a catalogue is stored once.
+
+    | kind | rows | numbers: VALUE, ROUND, NEW |
+    |---|---|---|
+    | SELECT | the actions | |
+    | DECIDE | the actions | rounds that are closed, 0 or more |
+    | UPDATE | one action | its reward |
+    | ALSO | one action | its reward: a further one of the batch whose round an UPDATE has closed |
+    | LEARN | one action | its reward, its round |
+    | AMEND | one action | the old reward, its round, the new reward |
+    | ADVANCE | | rounds that are closed, above 0 |
+    | FORGET | 1 where a coordinate is cleared, else 0 | |
+
+    What a kind has no use for is not read.
+    """
+
+    kinds: Integers  # (n,)
+    starts: Integers  # (n,)
+    counts: Integers  # (n,)
+    numbers: Array  # (n, 3)
+    rows: Array  # (R, d)
+
+    def checked(self, dim: int) -> Packed:
+        """The same with the types that compiled code takes, after a check of shapes."""
+        kinds, starts, counts = (
+            _integers(name, getattr(self, name)) for name in ("kinds", "starts", "counts")
+        )
+        values, rows = numbers("numbers", self.numbers), numbers("rows", self.rows)
+        shapes = (kinds.shape, starts.shape, counts.shape, values.shape)
+        n = len(kinds)
+        if shapes != ((n,), (n,), (n,), (n, NUMBERS)):
+            raise ValueError(
+                f"kinds, starts, counts and numbers must have shapes (n,), (n,), (n,) and "
+                f"(n, {NUMBERS}), got {', '.join(map(str, shapes))}"
+            )
+        if rows.ndim != 2 or rows.shape[1] != dim:
+            raise ValueError(f"rows must have shape (R, {dim}), got {rows.shape}")
+        return Packed(kinds, starts, counts, values, rows)
+
+
+def _integers(name: str, value: Any) -> Integers:
+    """``value`` as a contiguous int64 array (n,)."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise ValueError(f"{name} must be integers of shape (n,), got {array.dtype}{array.shape}")
+    return np.require(array, np.int64, ["C", "W"])
+
+
+def pack(events: Iterable[Event], *, dim: int) -> Packed:
+    """Events as arrays. A batch becomes one entry per reward."""
+    return pack_with_starts(events, dim=dim)[0]
+
+
+def pack_with_starts(events: Iterable[Event], *, dim: int) -> tuple[Packed, Integers]:
+    """Events as arrays, and the first entry of each event."""
+    builder, starts = _Builder(dim), list[int]()
+    for event in events:
+        starts.append(len(builder.kinds))
+        builder.add(event)
+    return builder.packed(), np.array(starts, dtype=np.int64)
+
+
+class _Builder:
+    """Collects events as entries (kind, rows, numbers)."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+        self.kinds: list[int] = []
+        self.counts: list[int] = []
+        self.values: list[tuple[float, float, float]] = []
+        self.rows: list[Array] = []
+
+    def add(self, event: Event) -> None:
+        """Append what an event stands for."""
+        match event:
+            case Select(actions):
+                self._entry(SELECT, float_array("actions", actions, ndim=2))
+            case Decide(actions, rounds):
+                self._entry(DECIDE, float_array("actions", actions, ndim=2), rounds)
+            case Update(actions, rewards):
+                rows, values, _ = self._batch(actions, rewards, 0.0)
+                for n in range(len(rows)):
+                    self._entry(ALSO if n else UPDATE, rows[n : n + 1], values[n])
+            case Learn(action, reward, round):
+                rows, values, observed = self._batch(action, reward, round)
+                for n in range(len(rows)):
+                    self._entry(LEARN, rows[n : n + 1], values[n], observed[n])
+            case Amend(action, round, old, new):
+                row = float_array("action", action, ndim=1).reshape(1, -1)
+                self._entry(AMEND, row, old, round, new)
+            case Advance(rounds):
+                self._entry(ADVANCE, np.empty((0, self.dim)), rounds)
+            case Forget(coordinates):
+                self._entry(FORGET, mask_of(coordinates, self.dim).reshape(1, -1))
+            case _:
+                raise TypeError(f"an event of driftbandits.events is needed, got {event!r}")
+
+    def _entry(
+        self, kind: int, rows: Array, value: float = 0.0, round: float = 0.0, new: float = 0.0
+    ) -> None:
+        if rows.shape[1] != self.dim:
+            raise ValueError(
+                f"event {len(self.kinds)}: actions must have length {self.dim}, "
+                f"got shape {rows.shape}"
+            )
+        self.kinds.append(kind)
+        self.counts.append(len(rows))
+        self.values.append((float(value), float(round), float(new)))
+        self.rows.append(rows)
+
+    def _batch(self, actions: Any, rewards: Any, round: Any) -> tuple[Array, Array, Array]:
+        """Actions (n, d), rewards (n,) and rounds (n,)."""
+        rows = np.atleast_2d(numbers("actions", actions))
+        values = np.atleast_1d(numbers("rewards", rewards))
+        rounds = np.atleast_1d(numbers("round", round))
+        if values.shape != (len(rows),) or rounds.shape not in ((1,), (len(rows),)):
+            raise ValueError(
+                f"event {len(self.kinds)}: rewards and rounds must fit {len(rows)} actions, "
+                f"got shapes {values.shape} and {rounds.shape}"
+            )
+        return rows, values, np.broadcast_to(rounds, (len(rows),))
+
+    def packed(self) -> Packed:
+        """What was collected."""
+        counts = np.array(self.counts, dtype=np.int64)
+        return Packed(
+            kinds=np.array(self.kinds, dtype=np.int64),
+            starts=np.cumsum(counts) - counts,
+            counts=counts,
+            numbers=np.array(self.values, dtype=np.float64).reshape(-1, NUMBERS),
+            rows=np.concatenate([np.empty((0, self.dim)), *self.rows]),
+        )
+
+
+def mask_of(coordinates: Any, dim: int) -> Array:
+    """1 at ``coordinates``, 0 elsewhere, shape (d,)."""
+    indices = np.atleast_1d(np.asarray(coordinates))
+    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+        raise ValueError(f"coordinates must be integers, got {coordinates!r}")
+    wrong = indices[(indices < 0) | (indices >= dim)]
+    if wrong.size:
+        raise ValueError(f"coordinates must lie from 0 to {dim - 1}, got {wrong[0]}")
+    mask = np.zeros(dim)
+    mask[indices.astype(np.int64)] = 1.0
+    return mask

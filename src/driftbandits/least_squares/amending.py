@@ -1,0 +1,97 @@
+"""What was learned, changed afterwards: a reward that turned out otherwise, a coordinate cleared.
+
+The functions take the parameters ``p`` and the state ``s`` of
+`driftbandits.policies.weighted.family`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.arrays import Array
+from ..core.clock import CLOCK
+from ..core.compiling import inline_kernel, large_kernel, lean_kernel
+from .forgetting import FACTOR_AGE, FIRST, STEPS, STORED, UNIT, is_remembered
+from .sums import add_moment
+
+# What two roundings can do to a round, relative to the clock.
+ROUNDING = 2.0**-50
+
+
+@inline_kernel
+def amend_memory(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
+    """b += w (new − old) a, at the weight w that an observation made ``age`` rounds ago has by now.
+
+    One whose round has left the window, or lies before the last restart, counts no more, and
+    nothing changes. False where the window holds no such observation.
+    """
+    if not is_remembered(p, s, age):
+        return True
+    if p.window > 0.0:
+        row = _find(s.counters, s.history, action, old, age)
+        if row < 0:
+            return False
+        s.history[row, action.size] = new
+    weight = s.counters[UNIT]
+    if age != 0.0:
+        weight *= p.gamma**age
+    add_moment(s.moment, action, new - old, weight)
+    s.counters[STEPS] += 1.0
+    return True
+
+
+@large_kernel
+def _find(counters: Array, history: Array, action: Array, reward: float, age: float) -> int:
+    """The row of ``history`` [action, reward, round] that has just these, or −1."""
+    capacity, dim = history.shape[0], action.size
+    first, stored = int(counters[FIRST]), int(counters[STORED])
+    # A round is the clock less an age, and so rounded, differently when the clock has moved.
+    observed, slack = counters[CLOCK] - age, ROUNDING * (counters[CLOCK] + 1.0)
+    low, high = 0, stored
+    while low < high:  # rows are in the order of their rounds
+        middle = (low + high) // 2
+        if history[(first + middle) % capacity, dim + 1] < observed - slack:
+            low = middle + 1
+        else:
+            high = middle
+    for place in range(low, stored):
+        row = (first + place) % capacity
+        if history[row, dim + 1] > observed + slack:
+            break
+        same = history[row, dim] == reward
+        for i in range(dim):
+            same = same and history[row, i] == action[i]
+        if same:
+            return int(row)
+    return -1
+
+
+@inline_kernel
+def forget_coordinates(s: Any, mask: Array) -> None:
+    """Clear V, Ṽ, b and the window's rows along the coordinates where ``mask`` is 1."""
+    for part in range(2):
+        clear_along(mask, s.gram[part])
+        if s.gram_squared.shape[1] > 0:
+            clear_along(mask, s.gram_squared[part])
+        clear_entries(mask, s.moment[part])
+    for row in range(s.history.shape[0]):
+        clear_entries(mask, s.history[row])
+    s.counters[STEPS] += 1.0
+    s.counters[FACTOR_AGE] = -1.0
+
+
+@large_kernel
+def clear_along(mask: Array, matrix: Array) -> None:
+    """Clear the rows and columns of ``matrix`` (d, d) where ``mask`` is 1."""
+    for i in range(mask.size):
+        for j in range(mask.size):
+            if mask[i] != 0.0 or mask[j] != 0.0:
+                matrix[i, j] = 0.0
+
+
+@lean_kernel
+def clear_entries(mask: Array, vector: Array) -> None:
+    """Clear the entries of ``vector`` (d or more,) where ``mask`` (d,) is 1."""
+    for i in range(mask.size):
+        if mask[i] != 0.0:
+            vector[i] = 0.0

@@ -1,0 +1,78 @@
+"""What callers hand to a policy, turned into arrays or refused by name and value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import Array, float_array, numbers
+from ..core.checks import LARGEST_REWARD, NORM_SLACK
+
+_FLOAT = np.dtype(np.float64)
+
+
+def ready(array: Any, ndim: int) -> bool:
+    """Whether compiled code can take an array as it is: in one piece, aligned and writeable."""
+    return (
+        type(array) is np.ndarray
+        and array.dtype is _FLOAT
+        and array.ndim == ndim
+        and array.flags.carray
+    )
+
+
+def action_rows(dim: int, actions: Any, *, none: bool = False) -> Array:
+    """``actions`` as an array (K, d) of finite numbers; ``none`` allows for K = 0."""
+    rows = float_array("actions", actions, ndim=2)
+    if rows.shape[1] != dim or (len(rows) == 0 and not none):
+        least = "" if none else " with K of at least 1"
+        raise ValueError(f"actions must have shape (K, {dim}){least}, got {rows.shape}")
+    return rows
+
+
+def check_norms(bound: float, rows: Array, *, slack: float = NORM_SLACK) -> None:
+    """Refuse actions (K, d) that are longer than the bound."""
+    norms = np.linalg.norm(rows, axis=1)
+    longest = int(np.argmax(norms))
+    if norms[longest] > bound * (1.0 + slack):
+        raise ValueError(
+            f"actions must have norms of at most action_bound = {bound}, "
+            f"got {norms[longest]:.9g} in row {longest}"
+        )
+
+
+def check_rewards(rewards: Array, name: str = "rewards") -> None:
+    """Refuse rewards (n,) that are not finite, or too large to be squared and summed."""
+    values = float_array(name, rewards, ndim=1)
+    largest = values[np.argmax(np.abs(values))]
+    if abs(largest) > LARGEST_REWARD:
+        raise ValueError(
+            f"{name} must be at most {LARGEST_REWARD:g} in size, got {largest:g}; use other units"
+        )
+
+
+def observations(dim: int, actions: Any, rewards: Any) -> tuple[Array, Array]:
+    """Actions as (n, d) and rewards as (n,), their values still to be checked."""
+    if isinstance(rewards, float) and ready(actions, 1) and actions.size == dim:
+        return actions.reshape(1, -1), np.array([rewards])
+    rows, values = numbers("actions", actions), numbers("rewards", rewards)
+    shape = rows.shape
+    if rows.ndim == 1:
+        rows = rows.reshape(1, -1)
+    if rows.ndim != 2 or rows.shape[1] != dim or len(rows) == 0:
+        raise ValueError(
+            f"actions must have shape ({dim},) or (n, {dim}) with n of at least 1, got {shape}"
+        )
+    if values.shape != shape[:-1]:
+        raise ValueError(f"rewards must have shape {shape[:-1]}, got {values.shape}")
+    return rows, values.reshape(-1)
+
+
+def refuse(dim: int, bound: float, rows: Array, rewards: Array | None = None) -> None:
+    """Raise what is wrong with actions, and rewards if given, that compiled code refused."""
+    action_rows(dim, rows)
+    # The last digit of a norm is not the same in both; what compiled code refused is refused.
+    check_norms(bound, rows, slack=0.5 * NORM_SLACK)
+    if rewards is not None:
+        check_rewards(rewards)

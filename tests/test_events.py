@@ -1,0 +1,422 @@
+"""Decisions and events: calls, applied events and compiled replay give the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftbandits
+from driftbandits import Decision, DLinUCB, LinUCB, Policy, Problem, SWLinUCB, events
+from driftbandits.core import events as codes
+from driftbandits.core.blocks import Block
+from driftbandits.core.randomness import threefry
+from driftbandits.events import (
+    Advance,
+    Amend,
+    Decide,
+    Event,
+    Forget,
+    Learn,
+    Packed,
+    Select,
+    Update,
+    pack,
+)
+from oracles import Floats
+
+POLICIES = driftbandits.registered()
+every_policy = pytest.mark.parametrize("cls", POLICIES.values(), ids=POLICIES.keys())
+
+
+def make(cls: type[Policy], dim: int, **options: Any) -> Policy:
+    tuned = cls.tuned(Problem(dim=dim, horizon=400, budget=2.0, change_points=(30, 60)))
+    return cls(**{**tuned.config, **options})
+
+
+def offers(policy: Policy, operation: str) -> bool:
+    """Whether a policy can amend or forget."""
+    if operation in policy.refusals:
+        return False
+    return getattr(policy.kernels, operation).__name__ not in ("cannot_amend", "cannot_forget")
+
+
+def some_actions(rng: np.random.Generator, count: int, dim: int) -> Floats:
+    rows = rng.standard_normal((count, dim))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def life(policy: Policy, count: int, seed: int = 0) -> list[Event]:
+    """Everything that can happen, in any order; a parameter that jumps."""
+    rng, clock, made = np.random.default_rng(seed), 0.0, list[Event]()
+    seen: list[tuple[Floats, float, float]] = []
+    theta = rng.standard_normal(policy.dim)
+
+    def observation() -> tuple[Floats, float]:
+        action = some_actions(rng, 1, policy.dim)[0]
+        return action, float(action @ theta + 0.1 * rng.standard_normal())
+
+    for step in range(count):
+        if step == count // 2:
+            theta = -3 * theta
+        kind = rng.integers(9)
+        if kind <= 1:
+            made.append(Decide(some_actions(rng, int(rng.integers(1, 9)), policy.dim)))
+            clock += 1.0
+        elif kind == 2:
+            passed = float(rng.choice([0.0, 0.5, 3.0]))
+            made.append(Decide(some_actions(rng, 5, policy.dim), rounds=passed))
+            clock += passed
+        elif kind == 3:
+            made.append(Select(some_actions(rng, 4, policy.dim)))
+        elif kind == 4:
+            action, reward = observation()
+            made.append(Update(action, reward))
+            clock += 1.0
+            seen.append((action, reward, clock))
+        elif kind == 5:
+            both = [observation() for _ in range(3)]
+            made.append(Update(np.array([a for a, _ in both]), [r for _, r in both]))
+            clock += 1.0
+        elif kind == 6 and clock >= 1:
+            action, reward = observation()
+            late = float(np.floor(rng.uniform(max(1.0, clock - 9), clock + 1)))
+            made.append(Learn(action, reward, late))
+            seen.append((action, reward, late))
+        elif kind == 7 and seen and offers(policy, "amend"):
+            action, old, round = seen.pop(int(rng.integers(len(seen))))
+            made.append(Amend(action, round, old, old + 1.0))
+        elif step % 20 == 19 and offers(policy, "forget"):
+            made.append(Forget([int(rng.integers(policy.dim))]))
+            seen.clear()  # what is amended must be known as it was
+        else:
+            passed = float(rng.choice([0.25, 1.0, 7.0]))
+            made.append(Advance(passed))
+            clock += passed
+    return made
+
+
+def call(policy: Policy, event: Event) -> Any:
+    """The call that an event stands for, written out."""
+    if isinstance(event, Select):
+        return policy.select(event.actions)
+    if isinstance(event, Decide):
+        return policy.decide(event.actions, rounds=event.rounds)
+    if isinstance(event, Update):
+        return policy.update(event.actions, event.rewards)
+    if isinstance(event, Learn):
+        return policy.update(event.action, event.reward, round=event.round)
+    if isinstance(event, Amend):
+        return policy.amend(event.action, round=event.round, old=event.old, new=event.new)
+    if isinstance(event, Advance):
+        return policy.advance(rounds=event.rounds)
+    assert isinstance(event, Forget)
+    return policy.forget(event.coordinates)
+
+
+def assert_same_bits(one: Policy, other: Policy) -> None:
+    mine, theirs = one.state(), other.state()
+    assert mine.keys() == theirs.keys()
+    for name, array in mine.items():
+        np.testing.assert_array_equal(array, theirs[name], err_msg=name, strict=True)
+
+
+@every_policy
+@pytest.mark.parametrize("dim", [2, 17])
+@pytest.mark.parametrize("floor", [0.0, 0.3])
+def test_calls_applied_events_and_replay_give_the_same_bits(
+    cls: type[Policy], dim: int, floor: float
+) -> None:
+    called, applied, replayed, cut = (make(cls, dim, floor=floor, seed=4) for _ in range(4))
+    happened = life(called, 160)
+    results = [call(called, event) for event in happened]
+    again = [applied.apply(event) for event in happened]
+    outcomes = replayed.replay(happened)
+    for start in range(0, len(happened), 37):
+        cut.replay(pack(happened[start : start + 37], dim=dim))
+    for policy in (applied, replayed, cut):
+        assert_same_bits(policy, called)
+    for i, (result, second) in enumerate(zip(results, again, strict=True)):
+        if isinstance(result, Decision):
+            assert isinstance(second, Decision)
+            assert (result.index, result.round) == (second.index, second.round)
+            assert outcomes.indices[i] == result.index
+            assert outcomes.rounds[i] == result.round
+            np.testing.assert_array_equal(outcomes.propensities[i], result.propensity)
+        else:
+            assert second == result
+            assert outcomes.indices[i] == (-1 if result is None else result)
+            assert np.isnan(outcomes.propensities[i])
+
+
+@every_policy
+def test_a_decision_is_a_choice_and_a_closed_round(cls: type[Policy]) -> None:
+    decided, selected = make(cls, 3), make(cls, 3)
+    rng = np.random.default_rng(5)
+    for t in range(1, 40):
+        actions = some_actions(rng, 6, 3)
+        decision = decided.decide(actions)
+        assert decision.index == selected.select(actions)
+        assert decision.round == selected.round == t
+        selected.advance()
+        for policy in (decided, selected):
+            policy.update(actions[decision.index], float(actions[decision.index, 0]), round=t)
+        assert_same_bits(decided, selected)
+
+
+@every_policy
+@pytest.mark.parametrize("floor", [0.0, 0.2])
+def test_the_simulator_plays_what_calls_would(cls: type[Policy], floor: float) -> None:
+    played, called = make(cls, 17, floor=floor), make(cls, 17, floor=floor)
+    rng, rounds, count = np.random.default_rng(2), 90, 5
+    sets = np.stack([some_actions(rng, count, 17) for _ in range(rounds)])
+    thetas = rng.standard_normal((rounds, 17))
+    means = np.einsum("tki,ti->tk", sets, thetas)
+    noise = 0.1 * rng.standard_normal((rounds, 1))
+    columns = np.ascontiguousarray(sets.transpose(0, 2, 1))
+    block = Block(1, columns, thetas, means, means.max(axis=1), noise, 1.0)
+    regret = np.empty(rounds)
+    played.play(block, regret=regret)
+    lost = 0.0
+    for t in range(rounds):
+        k = called.select(sets[t])
+        called.update(sets[t, k], float(means[t, k] + noise[t, 0]))
+        lost += means[t].max() - means[t, k]
+    assert regret[-1] == lost
+    assert_same_bits(played, called)
+
+
+@every_policy
+@pytest.mark.parametrize("dim", [3, 20])
+def test_asking_leaves_no_trace(cls: type[Policy], dim: int) -> None:
+    """Not even in how later sums are rounded."""
+    asked, plain = make(cls, dim), make(cls, dim)
+    actions = some_actions(np.random.default_rng(0), 3, dim)
+    for event in life(asked, 80):
+        asked.apply(event)
+        plain.apply(event)
+        for name in ("theta", "radius", "round", "config"):
+            getattr(asked, name, None)
+        for name in ("scores", "widths", "propensities"):
+            if hasattr(asked, name):
+                getattr(asked, name)(actions)
+        asked.state()
+    for policy in (asked, plain):
+        policy.select(actions)  # which brings what is computed from the sums up to date
+    assert_same_bits(asked, plain)
+
+
+def test_an_event_is_a_value() -> None:
+    actions = np.eye(2)
+    assert Decide(actions) == Decide(np.eye(2).tolist())
+    assert Decide(actions) != Decide(actions, rounds=0.0)
+    assert Decide(actions) != Select(actions)
+    assert Learn([1.0, 0.0], 1.0, 3) == Learn([1.0, 0.0], 1.0, 3.0)
+    with pytest.raises(AttributeError):
+        Advance(1.0).rounds = 2.0  # type: ignore[misc]
+    with pytest.raises(TypeError, match=r"an event of driftbandits\.events is needed, got 3"):
+        LinUCB(dim=2).apply(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"an event of driftbandits\.events is needed, got 3"):
+        LinUCB(dim=2).replay([3])  # type: ignore[list-item]
+
+
+GOOD = [Decide(np.eye(2)), Learn([1.0, 0.0], 1.0, 1), Advance(2.0)]
+BAD: list[tuple[Event, str]] = [
+    (Decide([[3.0, 0.0]]), "event 3: actions must have norms of at most action_bound = 1.0, got 3"),
+    (Select(np.zeros((0, 2))), r"event 3: actions must have shape \(K, 2\) with K of at least 1"),
+    (Decide(np.eye(2), rounds=-1.0), "event 3: rounds must be a finite number, 0 or above, got -1"),
+    (Advance(0.0), "event 3: rounds must be a finite number, above 0, got 0"),
+    (Advance(np.inf), "event 3: rounds must be a finite number, above 0, got inf"),
+    (Learn([1.0, 0.0], 1.0, 5), "event 3: round must lie between 1 and the open round 4, got 5"),
+    (Learn([1.0, 0.0], 1e200, 1), r"event 3: rewards must be at most 1e\+100"),
+    (Update([1.0, 0.0], np.nan), "event 3: rewards must be finite"),
+    (Amend([1.0, 0.0], 1, 1.0, np.inf), "event 3: new must be finite"),
+    (Amend([1.0, 0.0], 0, 1.0, 0.0), "event 3: round must lie between 1"),
+    (Decide(np.eye(3)), r"event 3: actions must have length 2, got shape \(3, 3\)"),
+    (Forget([2]), "coordinates must lie from 0 to 1, got 2"),
+]
+
+
+@pytest.mark.parametrize(("event", "message"), BAD)
+def test_where_one_event_cannot_be_none_is_applied(event: Event, message: str) -> None:
+    policy = LinUCB(dim=2)
+    policy.update([0.6, 0.8], 1.0)
+    policy.restore(LinUCB(dim=2).state())
+    before = policy.copy()
+    with pytest.raises(ValueError, match=message):
+        policy.replay([*GOOD, event])
+    assert_same_bits(policy, before)
+
+
+def test_an_amendment_that_finds_nothing_undoes_the_replay() -> None:
+    policy = SWLinUCB(dim=2, window=5)
+    before = policy.copy()
+    with pytest.raises(ValueError, match="event 3: round 1 must have an observation of this"):
+        policy.replay([*GOOD, Amend([1.0, 0.0], 1, 0.5, 2.0)])
+    assert_same_bits(policy, before)
+
+
+def test_an_operation_that_a_policy_does_not_offer_is_refused_in_replay() -> None:
+    policy = driftbandits.DynamicLinUCB(dim=2)
+    before = policy.copy()
+    with pytest.raises(TypeError, match="amend is not possible with dLinUCB"):
+        policy.replay([*GOOD, Amend([1.0, 0.0], 1, 1.0, 2.0)])
+    assert_same_bits(policy, before)
+
+
+def table(**changes: Any) -> Packed:
+    """Two events that could be."""
+    whole = Packed(
+        kinds=np.array([codes.DECIDE, codes.LEARN]),
+        starts=np.array([0, 1]),
+        counts=np.array([2, 1]),
+        numbers=np.array([[1.0, 0.0, 0.0], [0.5, 1.0, 0.0]]),
+        rows=np.eye(2),
+    )
+    return whole._replace(**changes)
+
+
+def test_events_may_share_rows() -> None:
+    replayed, called = LinUCB(dim=2), LinUCB(dim=2)
+    replayed.replay(table())
+    called.decide(np.eye(2))
+    called.update([0.0, 1.0], 0.5, round=1)
+    assert_same_bits(replayed, called)
+
+
+BAD_TABLES: list[tuple[dict[str, Any], str]] = [
+    ({"kinds": np.array([1.0, 4.0])}, "kinds must be integers"),
+    ({"kinds": np.array([1, 9])}, "event 1: kinds must lie from 0 to 7, got 9"),
+    ({"kinds": np.array([1, codes.ALSO])}, "event 1: a further reward of a batch must follow"),
+    ({"starts": np.array([0, 2])}, "event 1: rows must lie within the 2 rows, got 2 to 2"),
+    ({"starts": np.array([-1, 0])}, "event 0: rows must lie within"),
+    ({"counts": np.array([2, 2**62])}, "event 1: rows must lie within"),
+    ({"counts": np.array([2, 0])}, "event 1: counts must be 1, got 0"),
+    ({"counts": np.array([2])}, "must have shapes"),
+    ({"numbers": np.zeros((2, 2))}, "must have shapes"),
+    ({"rows": np.eye(3)}, r"rows must have shape \(R, 2\), got \(3, 3\)"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD_TABLES)
+def test_tables_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
+    policy = LinUCB(dim=2)
+    before = policy.copy()
+    with pytest.raises(ValueError, match=message):
+        policy.replay(table(**change))
+    assert_same_bits(policy, before)
+
+
+def test_no_events_change_nothing() -> None:
+    policy = LinUCB(dim=2)
+    outcomes = policy.replay([])
+    assert [len(column) for column in outcomes] == [0, 0, 0]
+    assert policy.round == 1
+
+
+# --- The floor ------------------------------------------------------------------------------------
+
+
+def test_threefry_gives_the_known_answers() -> None:
+    """Those that Random123 publishes for threefry2x32 with 20 rounds."""
+    word = 0xFFFFFFFF
+    compiled = getattr(threefry, "py_func", threefry)
+    assert compiled(0, 0, 0, 0) == (0x6B200159, 0x99BA4EFE)
+    assert compiled(word, word, word, word) == (0x1CB996FC, 0xBB002BE7)
+    assert compiled(0x13198A2E, 0x03707344, 0x243F6A88, 0x85A308D3) == (0xC4923A9C, 0x483DF7A0)
+    assert threefry(0x13198A2E, 0x03707344, 0x243F6A88, 0x85A308D3) == (0xC4923A9C, 0x483DF7A0)
+
+
+def uniform_of(policy: Policy, index: int) -> float:
+    """Draw number ``index`` of a policy's floor, from its definition."""
+    key, words = int(policy.state()["floor"][0]), getattr(threefry, "py_func", threefry)
+    high, low = words(key >> 32, key & 0xFFFFFFFF, index, 0)
+    return float((high << 21 | low >> 11) / 2**53)
+
+
+@every_policy
+def test_the_floor_by_its_definition(cls: type[Policy]) -> None:
+    """u < ε plays action ⌊K u/ε⌋ with the propensity that says so."""
+    floored, plain = make(cls, 3, floor=0.4, seed=9), make(cls, 3, seed=9)
+    rng = np.random.default_rng(1)
+    for t in range(60):
+        actions = some_actions(rng, 5, 3)
+        rule, u = plain.decide(actions).index, uniform_of(floored, t)
+        decision = floored.decide(actions)
+        expected = int(5 * u / 0.4) if u < 0.4 else rule
+        assert decision.index == expected
+        share = 0.4 / 5 + (0.6 if expected == rule else 0.0)
+        assert decision.propensity == pytest.approx(share, rel=1e-12)
+        for policy in (floored, plain):
+            policy.update(actions[expected], 0.1 * t, round=t + 1)
+
+
+def test_the_floor_plays_every_action_as_often_as_it_says() -> None:
+    """Within 4.5 standard errors, for each of five actions: a chance of 3e-5 to fail."""
+    policy, count, floor, rounds = LinUCB(dim=2, floor=0.25), 5, 0.25, 20_000
+    actions = np.array([[1.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.2, 0.2], [0.1, 0.0]])
+    outcomes = policy.replay([Decide(actions) for _ in range(rounds)])
+    shares = np.bincount(outcomes.indices, minlength=count) / rounds
+    expected = np.full(count, floor / count)
+    expected[0] += 1 - floor
+    errors = np.sqrt(expected * (1 - expected) / rounds)
+    assert (np.abs(shares - expected) < 4.5 * errors).all()
+
+
+def test_inverse_propensities_are_unbiased_for_a_rule_that_draws_itself() -> None:
+    """Mean of 1[a = k]/p is one for every action, within 4.5 standard errors."""
+    rounds, count = 20_000, 3
+    actions = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+    for floor in (0.0, 0.3):
+        policy = driftbandits.DRandLinUCB(dim=2, gamma=0.9, floor=floor)
+        outcomes = policy.replay([Decide(actions, rounds=0.0) for _ in range(rounds)])
+        weights = np.zeros((rounds, count))
+        weights[np.arange(rounds), outcomes.indices] = 1 / outcomes.propensities
+        errors = weights.std(axis=0) / np.sqrt(rounds)
+        assert (np.abs(weights.mean(axis=0) - 1) < 4.5 * errors).all()
+
+
+def test_propensities_of_policies_that_draw_are_those_they_state() -> None:
+    rng = np.random.default_rng(3)
+    for cls, count in ((driftbandits.DRandLinUCB, 7), (driftbandits.DLinTS, 2)):
+        policy: Any = cls(dim=3, gamma=0.9)
+        for _ in range(30):
+            actions = some_actions(rng, count, 3)
+            stated = policy.propensities(actions)
+            decision = policy.decide(actions)
+            assert decision.propensity == pytest.approx(stated[decision.index], rel=1e-9)
+            policy.update(actions[0], float(actions[0, 0]), round=decision.round)
+    assert np.isnan(driftbandits.DLinTS(dim=3, gamma=0.9).decide(np.eye(3)).propensity)
+    assert driftbandits.Random(dim=3).decide(np.eye(3)).propensity == pytest.approx(1 / 3)
+    assert DLinUCB(dim=3, gamma=0.9).decide(np.eye(3)).propensity == 1.0
+
+
+def test_forced_rounds_have_their_propensity() -> None:
+    policy = driftbandits.DetectRestartLinUCB(dim=2, exploration=0.4)
+    actions, seen = np.array([[1.0, 0.0], [0.1, 0.0]]), set()
+    for _ in range(60):
+        decision = policy.decide(actions)
+        seen.add((decision.index, round(decision.propensity, 12)))
+    assert seen == {(0, 0.8), (1, 0.2)}
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), "x", None, True])
+def test_a_floor_out_of_range_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="floor must"):
+        LinUCB(dim=2, floor=value)
+
+
+def test_replications_draw_from_streams_of_their_own() -> None:
+    policy = LinUCB(dim=2, floor=0.5)
+    actions = some_actions(np.random.default_rng(0), 10, 2)
+    runs = [
+        policy.fresh(replication).replay([Decide(actions, rounds=0.0)] * 40).indices.tolist()
+        for replication in (0, 1, 1)
+    ]
+    assert runs[0] != runs[1]
+    assert runs[1] == runs[2]
+
+
+def test_the_module_offers_what_it_says() -> None:
+    assert set(events.__all__) >= {"Decide", "Learn", "Amend", "Advance", "Forget", "Update"}
