@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.compiling import entry_point
 from .errors import FeatureError, short
 from .inputs import ID, action_list, as_mapping, id_text, records
 from .kinds import Kind, Rest
@@ -16,19 +15,6 @@ from .layout import Index, Layout
 from .recall import Recall
 from .sides import Side
 from .slots import SlotTable
-
-
-def _weighted(rows: Array, weights: Array) -> Array:
-    """Every row (K, d) times the weights (d,), coordinate by coordinate, without negative zeros."""
-    vectors = np.empty(rows.shape)
-    for row in range(rows.shape[0]):
-        for column in range(rows.shape[1]):
-            vectors[row, column] = rows[row, column] * weights[column] + 0.0
-    return vectors
-
-
-# Compiled, because numpy takes twice as long for many short rows.
-_weighted_rows = cast(Callable[[Array, Array], Array], entry_point(_weighted, "features"))
 
 
 class Encoder:
@@ -61,7 +47,7 @@ class Encoder:
         """The vectors of all actions in a context, (K, d)."""
         row = context if type(context) is dict else as_mapping("context", context)
         weights = _products(np.array(self._context.base(row)), self._layout.context_index)
-        return _weighted_rows(self._recall.rows(actions, slots), weights)
+        return self._recall.weighted(actions, slots, weights)
 
     def encode_pairs(self, contexts: Any, actions: Any, slots: SlotTable | None) -> Array:
         """The vector of each context with the action at the same place, (n, d)."""
