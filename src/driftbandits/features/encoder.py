@@ -41,12 +41,13 @@ class Encoder:
         # What is hashed with everything else includes the id.
         self._reads_id = ID in action or any(isinstance(k, Rest) for k in action.values())
         self._layout, self._room = layout, room
+        self._context_index, self._action_index = [*layout.context_index], [*layout.action_index]
         self._recall = Recall(self._rows, len(layout.coordinates))
 
     def encode(self, context: Any, actions: Any, slots: SlotTable | None) -> Array:
         """The vectors of all actions in a context, (K, d)."""
         row = context if type(context) is dict else as_mapping("context", context)
-        weights = _products(np.array(self._context.base(row)), self._layout.context_index)
+        weights = _products(np.array(self._context.base(row)), self._context_index)
         return self._recall.weighted(actions, slots, weights)
 
     def encode_pairs(self, contexts: Any, actions: Any, slots: SlotTable | None) -> Array:
@@ -60,7 +61,7 @@ class Encoder:
         if not rows:
             return np.empty((0, len(self._layout.coordinates)))
         bases = np.array([self._context.base(row) for row in rows])
-        weights = _products(bases, self._layout.context_index)
+        weights = _products(bases, self._context_index)
         return weights * self._shared_rows(pairs, slots) + 0.0
 
     def _shared_rows(
@@ -91,7 +92,7 @@ class Encoder:
                 numbers += _indicator(slots.slot(id), self._room)
             count += 1
         bases = np.array(numbers).reshape(count, -1)
-        return _products(bases, self._layout.action_index) * self._layout.scale
+        return _products(bases, self._action_index) * self._layout.scale
 
     def _own(self, id: Any, features: dict[str, Any]) -> dict[str, Any]:
         """The features of an action, with its id among them exactly where that is declared."""
@@ -123,9 +124,9 @@ def _indicator(slot: int, room: int) -> list[float]:
     return indicator
 
 
-def _products(bases: Array, index: Index) -> Array:
-    """The product of the base coordinates at each column of ``index`` (factors, d)."""
-    product: Array = bases.take(index[0], axis=-1)
+def _products(bases: Array, index: list[Index]) -> Array:
+    """The products of the base coordinates at each position; ``index`` has one (d,) per factor."""
+    product: Array = bases.take(index[0], -1)
     for factor in index[1:]:
-        product *= bases.take(factor, axis=-1)
+        product *= bases.take(factor, -1)
     return product
