@@ -16,6 +16,7 @@ from . import (
     catalogue,
     clicks,
     delays,
+    features,
     libraries,
     online,
     rivals,
@@ -31,6 +32,7 @@ from .report import write
 SECTIONS: tuple[ModuleType, ...] = (
     simulation,
     online,
+    features,
     adaptive,
     catalogue,
     libraries,

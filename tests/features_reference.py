@@ -38,13 +38,12 @@ def _vector(declared: dict[str, Any], left: Any, right: Any, own_slot: int | Non
         terms += [([], [], n), *([(block["context"], [], n)] if block["context"] else [])]
     vector, count = {}, 0
     for us, vs, slot in terms:
-        for u_names, v_names in product(_products(us, left), _products(vs, right)):
-            count += slot is None or slot == own_slot
-            cells = [left[k].items() for k in u_names], [right[k].items() for k in v_names]
-            for u, v in product(product(*cells[0]), product(*cells[1])):
-                names = [*([] if slot is None else [f"slot {slot}"]), *(k for k, _ in (*u, *v))]
-                factors = math.prod(x for _, x in v), math.prod(x for _, x in u)
-                vector[" × ".join(names) or "1"] = factors if slot in (None, own_slot) else (0, 0)
+        left_products, right_products = _products(us, left), _products(vs, right)
+        count += len(left_products) * len(right_products) * (slot in (None, own_slot))
+        for u, v in product(_cells(left_products, left), _cells(right_products, right)):
+            names = [*([] if slot is None else [f"slot {slot}"]), *(k for k, _ in (*u, *v))]
+            factors = math.prod(x for _, x in v), math.prod(x for _, x in u)
+            vector[" × ".join(names) or "1"] = factors if slot in (None, own_slot) else (0, 0)
     scale = declared["bound"] * (1.0 - 2.0**-40) / math.sqrt(count)
     return {name: action * scale * context for name, (action, context) in vector.items()}
 
@@ -52,6 +51,10 @@ def _vector(declared: dict[str, Any], left: Any, right: Any, own_slot: int | Non
 def _products(names: Any, side: dict[str, Values]) -> list[list[str]]:
     entries = [e for name in names or [[]] for e in (list(side) if name == "*" else [name])]
     return [[entry] if isinstance(entry, str) else sorted(entry) for entry in entries]
+
+
+def _cells(products: list[list[str]], side: dict[str, Values]) -> list[Any]:
+    return [cell for names in products for cell in product(*(side[n].items() for n in names))]
 
 
 def _side(side: str, declared: dict[str, Any], values: dict[str, Any]) -> dict[str, Values]:

@@ -241,7 +241,7 @@ def test_memory_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         }
         fresh = Features.from_dict(NEWS.to_dict())
         assert (features.encode(CONTEXT, actions) == fresh.encode(CONTEXT, actions)).all()
-        assert len(features._encoder._recall._features) <= 20
+        assert len(features._encoder._recall._copies) <= 20
 
 
 def test_several_threads_may_encode_at_once() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.compiling import entry_point
 from .errors import FeatureError, short
 from .inputs import ID, action_list, as_mapping, id_text, records
 from .kinds import Kind, Rest
@@ -16,19 +15,6 @@ from .layout import Index, Layout
 from .recall import Recall
 from .sides import Side
 from .slots import SlotTable
-
-
-def _weighted(rows: Array, weights: Array) -> Array:
-    """Every row (K, d) times the weights (d,), coordinate by coordinate, without negative zeros."""
-    vectors = np.empty(rows.shape)
-    for row in range(rows.shape[0]):
-        for column in range(rows.shape[1]):
-            vectors[row, column] = rows[row, column] * weights[column] + 0.0
-    return vectors
-
-
-# Compiled, because numpy takes twice as long for many short rows.
-_weighted_rows = cast(Callable[[Array, Array], Array], entry_point(_weighted, "features"))
 
 
 class Encoder:
@@ -55,13 +41,14 @@ class Encoder:
         # What is hashed with everything else includes the id.
         self._reads_id = ID in action or any(isinstance(k, Rest) for k in action.values())
         self._layout, self._room = layout, room
+        self._context_index, self._action_index = [*layout.context_index], [*layout.action_index]
         self._recall = Recall(self._rows, len(layout.coordinates))
 
     def encode(self, context: Any, actions: Any, slots: SlotTable | None) -> Array:
         """The vectors of all actions in a context, (K, d)."""
         row = context if type(context) is dict else as_mapping("context", context)
-        weights = _products(np.array(self._context.base(row)), self._layout.context_index)
-        return _weighted_rows(self._recall.rows(actions, slots), weights)
+        weights = _products(np.array(self._context.base(row)), self._context_index)
+        return self._recall.weighted(actions, slots, weights)
 
     def encode_pairs(self, contexts: Any, actions: Any, slots: SlotTable | None) -> Array:
         """The vector of each context with the action at the same place, (n, d)."""
@@ -74,7 +61,7 @@ class Encoder:
         if not rows:
             return np.empty((0, len(self._layout.coordinates)))
         bases = np.array([self._context.base(row) for row in rows])
-        weights = _products(bases, self._layout.context_index)
+        weights = _products(bases, self._context_index)
         return weights * self._shared_rows(pairs, slots) + 0.0
 
     def _shared_rows(
@@ -105,7 +92,7 @@ class Encoder:
                 numbers += _indicator(slots.slot(id), self._room)
             count += 1
         bases = np.array(numbers).reshape(count, -1)
-        return _products(bases, self._layout.action_index) * self._layout.scale
+        return _products(bases, self._action_index) * self._layout.scale
 
     def _own(self, id: Any, features: dict[str, Any]) -> dict[str, Any]:
         """The features of an action, with its id among them exactly where that is declared."""
@@ -137,9 +124,9 @@ def _indicator(slot: int, room: int) -> list[float]:
     return indicator
 
 
-def _products(bases: Array, index: Index) -> Array:
-    """The product of the base coordinates at each column of ``index`` (factors, d)."""
-    product: Array = bases.take(index[0], axis=-1)
+def _products(bases: Array, index: list[Index]) -> Array:
+    """The products of the base coordinates at each position; ``index`` has one (d,) per factor."""
+    product: Array = bases.take(index[0], -1)
     for factor in index[1:]:
-        product *= bases.take(factor, axis=-1)
+        product *= bases.take(factor, -1)
     return product

@@ -54,13 +54,25 @@ class Base:
     names: tuple[str, ...]
     ranges: Mapping[str, range]
 
-    def width(self, product: Product) -> int:
-        """Number of coordinates of a product."""
-        return math.prod(len(self.ranges[name]) for name in product)
+    def width(self, products: Sequence[Product]) -> int:
+        """Number of coordinates of several products together."""
+        return sum(math.prod(len(self.ranges[name]) for name in product) for product in products)
 
-    def cells(self, product: Product) -> list[tuple[int, ...]]:
-        """Positions of the factors of each coordinate of a product."""
-        return list(cartesian(*(self.ranges[name] for name in product)))
+    def cells(self, products: Sequence[Product]) -> list[tuple[int, ...]]:
+        """Positions of the factors of each of these coordinates."""
+        return [
+            cell
+            for product in products
+            for cell in cartesian(*(self.ranges[name] for name in product))
+        ]
+
+
+class _Cell(NamedTuple):
+    """Positions of the factors of one coordinate in both bases, and its slot."""
+
+    context: tuple[int, ...]
+    action: tuple[int, ...]
+    slot: int | None
 
 
 @dataclass(frozen=True)
@@ -95,29 +107,32 @@ def layout(
 ) -> Layout:
     """The layout of a declaration; an error where terms and features do not fit each other."""
     left, right = _base("context", context, action), _base("action", action, context)
-    pairs = _pairs(terms, left, right)
+    sides = [
+        (products("context", t.context, left.ranges), products("action", t.action, right.ranges))
+        for t in terms
+    ]
+    pairs = [pair for us, vs in sides for pair in cartesian(us, vs)]
     blocks = [] if per_action is None else _blocks(per_action, left)
-    _check_use("context", context, [*(u for u, _ in pairs), *blocks])
-    _check_use("action", action, [v for _, v in pairs])
-    if per_action is None and not any(v for _, v in pairs):
-        raise ValueError(
-            "terms must depend on the action, otherwise all actions have the same vector: add a "
-            "term with action features, or per_action"
-        )
     slots = 0 if per_action is None else per_action.slots
-    in_block = sum(left.width(u) for u in blocks)
-    _check_size(sum(left.width(u) * right.width(v) for u, v in pairs) + slots * in_block)
-    shared = [uv for u, v in pairs for uv in cartesian(left.cells(u), right.cells(v))]
-    block = [cell for u in blocks for cell in left.cells(u)]
+    _check(context, action, pairs, blocks)
+    _check_size(
+        sum(left.width(us) * right.width(vs) for us, vs in sides) + slots * left.width(blocks)
+    )
     first = len(right.names)
-    cells = [(u, v, None) for u, v in shared]
-    in_slots = [(u, (first + slot,), slot) for slot in range(slots) for u in block]
+    cells = [
+        _Cell(*cell, None)
+        for us, vs in sides
+        for cell in cartesian(left.cells(us), right.cells(vs))
+    ]
+    block = left.cells(blocks)
+    shared = len(cells)
+    cells += [_Cell(u, (first + slot,), slot) for slot in range(slots) for u in block]
     return Layout(
-        coordinates=_named([*cells, *in_slots], left, right),
-        context_index=_index([u for u, _, _ in [*cells, *in_slots]]),
-        action_index=_index([v for _, v, _ in [*cells, *in_slots]]),
+        coordinates=_named(cells, left, right),
+        context_index=_index([cell.context for cell in cells]),
+        action_index=_index([cell.action for cell in cells]),
         slot_base=first,
-        shared=len(shared),
+        shared=shared,
         block=len(block),
         scale=bound * MARGIN / math.sqrt(len(pairs) + len(blocks)),
     )
@@ -134,25 +149,30 @@ def _base(side: str, kinds: Mapping[str, Kind], others: Mapping[str, Kind]) -> B
     return Base(tuple(names), ranges)
 
 
-def _pairs(terms: Sequence[Term], left: Base, right: Base) -> list[tuple[Product, Product]]:
-    """Every product of features of the context with features of the action, in order."""
-    pairs = [
-        (u, v)
-        for term in terms
-        for u in products("context", term.context, left.ranges)
-        for v in products("action", term.action, right.ranges)
-    ]
-    for pair in _repeated(pairs):
-        raise ValueError(f"terms must differ, got {_shown(*pair)} twice")
-    return pairs
-
-
 def _blocks(per_action: PerAction, left: Base) -> list[Product]:
     """What each slot consists of: 1, and products of features of the context."""
     chosen = products("context", per_action.context, left.ranges) if per_action.context else []
     for product in _repeated(chosen):
         raise ValueError(f"per_action must have distinct products, got {_shown(product)} twice")
     return [(), *chosen]
+
+
+def _check(
+    context: Mapping[str, Kind],
+    action: Mapping[str, Kind],
+    pairs: Sequence[tuple[Product, Product]],
+    blocks: Sequence[Product],
+) -> None:
+    """Refuse terms that repeat each other, leave a feature out, or do not depend on the action."""
+    for pair in _repeated(pairs):
+        raise ValueError(f"terms must differ, got {_shown(*pair)} twice")
+    _check_use("context", context, [*(u for u, _ in pairs), *blocks])
+    _check_use("action", action, [v for _, v in pairs])
+    if not blocks and not any(v for _, v in pairs):
+        raise ValueError(
+            "terms must depend on the action, otherwise all actions have the same vector: add a "
+            "term with action features, or per_action"
+        )
 
 
 def _check_use(side: str, kinds: Mapping[str, Kind], used: Sequence[Product]) -> None:
@@ -170,9 +190,7 @@ def _check_size(dim: int) -> None:
         raise ValueError(f"a vector must have at most {LARGEST_SIZE} coordinates, got {dim}")
 
 
-def _named(
-    cells: Sequence[tuple[tuple[int, ...], tuple[int, ...], int | None]], left: Base, right: Base
-) -> tuple[Coordinate, ...]:
+def _named(cells: Sequence[_Cell], left: Base, right: Base) -> tuple[Coordinate, ...]:
     coordinates = list[Coordinate]()
     for u, v, slot in cells:
         context = tuple(left.names[position] for position in u)

@@ -7,14 +7,15 @@ never the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core.arrays import Array
+from ..core.compiling import entry_point
 from .inputs import named_actions
 from .slots import SlotTable
 from .values import NotPlain, plain_copy
@@ -22,21 +23,32 @@ from .values import NotPlain, plain_copy
 # Rows are forgotten beyond this many numbers (64 MB), so that memory stays bounded.
 _KEPT = 8_000_000
 
-Features = dict[str, Any]
-Compute = Callable[[Iterable[tuple[Any, Features]], SlotTable | None], Array]
+Positions = npt.NDArray[np.intp]
+Row = dict[str, Any]
+Compute = Callable[[Iterable[tuple[Any, Row]], SlotTable | None], Array]
 
 
-class _Last(NamedTuple):
-    """The actions of the last call: private copies, the order of their ids, and their rows."""
+def _weighted(rows: Array, positions: Positions, weights: Array) -> Array:
+    """The rows at ``positions`` (K,) of ``rows`` (n, d), each times ``weights`` (d,): (K, d).
 
-    actions: dict[Any, Features]
-    order: list[Any]
-    slots: SlotTable | None
-    rows: Array
+    0.0 is added because a product may be -0.0, which is printed and written as such.
+    """
+    vectors = np.empty((positions.size, weights.size))
+    for row in range(positions.size):
+        position = positions[row]
+        for column in range(weights.size):
+            vectors[row, column] = rows[position, column] * weights[column] + 0.0
+    return vectors
+
+
+# Compiled, because numpy takes twice as long for many short rows.
+_weighted_rows = cast(
+    Callable[[Array, Positions, Array], Array], entry_point(_weighted, "features")
+)
 
 
 class Recall:
-    """Rows (K, d) of actions, computed once as long as the actions do not change.
+    """Rows (d,) of actions, computed once as long as the actions do not change.
 
     Args:
         compute: From ids, features and slots to rows, with an error where something is wrong.
@@ -47,73 +59,66 @@ class Recall:
         self._compute = compute
         self._dim = dim
         self._lock = Lock()
-        self._last = _Last({}, [], None, np.empty((0, dim)))
         self._slots: SlotTable | None = None
-        self._features: dict[Any, Features] = {}
+        self._copies: dict[Any, Row] = {}  # features by id, as they were when the row was computed
         self._positions: dict[Any, int] = {}
-        self._store = np.empty((0, dim))
+        self._rows: Array = np.empty((0, dim))
+        self._last: tuple[list[Any], Positions] = [], np.empty(0, dtype=np.intp)
 
-    def rows(self, actions: Any, slots: SlotTable | None) -> Array:
-        """The rows of actions in any shape, in the order given; not to be written to."""
+    def weighted(self, actions: Any, slots: SlotTable | None, weights: Array) -> Array:
+        """The rows of actions in any shape, in the order given, times ``weights`` (d,): (K, d)."""
         named = actions if type(actions) is dict and actions else named_actions(actions)
-        last = self._last
-        try:
-            if slots is last.slots and list(named) == last.order and named == last.actions:
-                return last.rows
-        except (TypeError, ValueError):
-            pass  # some values, such as arrays, cannot be compared
         with self._lock:
-            return self._gathered(named, slots)
+            if slots is not self._slots:
+                self._forget(slots)
+            if not self._knows(named):
+                named = named_actions(named)  # rows inside a dictionary may be of any shape too
+                try:
+                    self._learn(named)
+                except NotPlain:
+                    rows = self._compute(named.items(), slots)
+                    return _weighted_rows(rows, np.arange(len(rows)), weights)
+            return _weighted_rows(self._rows, self._where(list(named)), weights)
 
-    def _gathered(self, named: dict[Any, Features], slots: SlotTable | None) -> Array:
-        if slots is not self._slots:
-            self._forget(slots)
-        if not self._knows(named):
-            named = named_actions(named)  # the rows of a dictionary may be of any shape
-            try:
-                self._learn(named)
-            except NotPlain:
-                return self._compute(named.items(), slots)
-        order = list(named)
-        rows = self._store.take(self._where(order), axis=0)
-        self._last = _Last({id: self._features[id] for id in order}, order, slots, rows)
-        return rows
-
-    def _knows(self, named: dict[Any, Features]) -> bool:
+    def _knows(self, named: dict[Any, Row]) -> bool:
         """Whether there is a row for each of the actions as they are now."""
         try:
-            return named.items() <= self._features.items()
-        except (TypeError, ValueError):
+            return named.items() <= self._copies.items()
+        except (TypeError, ValueError):  # some values, such as arrays, cannot be compared
             return False
 
-    def _learn(self, named: dict[Any, Features]) -> None:
+    def _learn(self, named: dict[Any, Row]) -> None:
         """Compute and keep the rows that are missing."""
-        new = {id: features for id, features in named.items() if not self._knows({id: features})}
-        if not new:
-            return
-        if (len(self._features) + len(new)) * self._dim > _KEPT:
+        new = {id: row for id, row in named.items() if not self._knows({id: row})}
+        if (len(self._copies) + len(new)) * self._dim > _KEPT:
             self._forget(self._slots)
             new = named
+        if not new:
+            return
         rows = self._compute(new.items(), self._slots)
-        self._features.update(plain_copy(new))
+        self._copies.update(plain_copy(new))
         for id in new:
             self._positions.setdefault(id, len(self._positions))
         self._make_room(len(self._positions))
-        self._store[self._where(new)] = rows
+        self._rows[self._where(list(new))] = rows
 
-    def _where(self, ids: Collection[Any]) -> npt.NDArray[np.intp]:
-        """Positions of actions in the store."""
-        return np.fromiter(map(self._positions.__getitem__, ids), np.intp, len(ids))
+    def _where(self, ids: list[Any]) -> Positions:
+        """Positions of the rows of actions, (K,)."""
+        if ids != self._last[0]:
+            found = np.fromiter(map(self._positions.__getitem__, ids), np.intp, len(ids))
+            self._last = ids, found
+        return self._last[1]
 
     def _make_room(self, count: int) -> None:
-        """Make the store long enough for ``count`` rows."""
-        if count > len(self._store):
+        """Make room for ``count`` rows."""
+        if count > len(self._rows):
             longer = np.empty((2 * count, self._dim))
-            longer[: len(self._store)] = self._store
-            self._store = longer
+            longer[: len(self._rows)] = self._rows
+            self._rows = longer
 
     def _forget(self, slots: SlotTable | None) -> None:
         """Start anew; rows depend on which slots the actions have."""
         self._slots = slots
-        self._features, self._positions = {}, {}
-        self._store = np.empty((0, self._dim))
+        self._copies, self._positions = {}, {}
+        self._rows = np.empty((0, self._dim))
+        self._last = [], np.empty(0, dtype=np.intp)
