@@ -2,6 +2,7 @@
 
 from . import events
 from ._version import __version__
+from .agent import Agent, Choice
 from .core.events import Decision
 from .core.storage import StateFileError
 from .least_squares.estimator import WeightedLeastSquares
@@ -30,6 +31,8 @@ from .policies import (
 __all__ = [
     "BOB",
     "AdaptiveLinUCB",
+    "Agent",
+    "Choice",
     "DLinTS",
     "DLinUCB",
     "DRandLinUCB",

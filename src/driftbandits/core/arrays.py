@@ -23,6 +23,12 @@ def non_negative(name: str, value: float) -> None:
         raise ValueError(f"{name} must be a finite number, 0 or above, got {value!r}")
 
 
+def finite(name: str, value: float) -> None:
+    """Refuse a value that is not a finite number."""
+    if not (_is_number(value) and math.isfinite(value)):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+
+
 def open_unit(name: str, value: float) -> None:
     """Refuse a value outside the open interval (0, 1)."""
     if not (_is_number(value) and 0 < value < 1):

@@ -138,7 +138,7 @@ class EntryPoints(NamedTuple):
     learn_many: Callable[..., int]
     advance: Callable[..., int]
     prepare: Callable[..., None]
-    amend: Callable[..., bool]
+    amend: Callable[..., int]
     forget: Callable[..., None]
     play: Callable[..., int]
     replay: Callable[..., int]
@@ -175,13 +175,15 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     return k
 
 
-def _decide(packed: Array, actions: Array, rounds: float) -> tuple[int, float]:
-    """Like `_select`; then close ``rounds`` rounds. Also returns the propensity of the choice."""
+def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tuple[int, float]:
+    """Like `_select`; then close ``rounds`` rounds. Also returns the propensity of the choice.
+
+    Fills ``scores`` (K,).
+    """
     if not admissible(packed, actions):
         return REFUSED, 0.0
     count, dim = actions.shape
-    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
-    columns, scores = room[:dim], room[dim]
+    columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
@@ -272,14 +274,19 @@ def _prepare(packed: Array) -> None:
     release(packed)
 
 
-def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> bool:
-    """Whether the observation was known, and now has the reward ``new``."""
+def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> int:
+    """1 if the observation now has the reward ``new``, 0 if it was not known; or REFUSED."""
+    if not (
+        admissible(packed, action.reshape((1, action.size)))
+        and max(abs(old), abs(new)) <= LARGEST_REWARD
+    ):
+        return REFUSED
     claim(packed)
     packed[STALE] = CHANGED
     parameters, state = unpack(packed)
     known = bool(amend(parameters, state, action, old, new, age))
     release(packed)
-    return known
+    return int(known)
 
 
 def _forget(packed: Array, mask: Array) -> None:

@@ -19,7 +19,7 @@ out would not end in the same bits.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,11 +48,13 @@ class Decision:
         round: The round that the decision was made in; its reward is handed in with it.
         propensity: Probability with which this action was chosen. 1 where nothing is random, NaN
             where it has no closed form.
+        scores: What the rule ranked the actions by, shape (K,).
     """
 
     index: int
     round: int | float
     propensity: float
+    scores: Array = field(compare=False, repr=False)
 
 
 class Outcomes(NamedTuple):

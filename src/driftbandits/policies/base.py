@@ -230,14 +230,14 @@ class Policy(ABC):
         """
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
-        opened = self.round
-        chosen, propensity = self._calls.decide(self._packed, rows, float(rounds))
+        opened, scores = self.round, np.empty(len(rows))
+        chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen, propensity = self._calls.decide(self._packed, rows, float(rounds))
+            chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, opened, propensity)
+        return Decision(chosen, opened, propensity, scores)
 
     def update(
         self,
@@ -275,13 +275,18 @@ class Policy(ABC):
         learned for.
         """
         self._check_offered("amend")
-        row = float_array("action", action, ndim=1)
-        refuse(self.dim, self.action_bound, row.reshape(1, -1))
-        before, after = (numbers(name, [r]) for name, r in (("old", old), ("new", new)))
-        check_rewards(before, "old")
-        check_rewards(after, "new")
+        row = action if ready(action, 1) else float_array("action", action, ndim=1)
+        before, after = (
+            reward if type(reward) is float else float(numbers(name, reward))
+            for name, reward in (("old", old), ("new", new))
+        )
         age = ages(float(self._state.counters[CLOCK]), round, 1)
-        if not self._calls.amend(self._packed, row, before[0], after[0], age[0]):
+        done = self._calls.amend(self._packed, row, before, after, age[0])
+        if done < 0:
+            refuse(self.dim, self.action_bound, row.reshape(1, -1))
+            check_rewards(np.array([before]), "old")
+            check_rewards(np.array([after]), "new")
+        if done == 0:
             raise ValueError(
                 f"round {round} must have an observation of this action with the reward {old}"
             )
@@ -446,12 +451,15 @@ class Policy(ABC):
         A state with entries that are not finite could not be loaded, and is not written over one
         that can be.
         """
+        write_state(path, *self.content())
+
+    def content(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """What `save` writes: a header that JSON can hold, and the arrays of the state."""
         kind, state = type(self), self.state()
-        header = {"policy": kind.__name__, "module": kind.__module__, "config": self.config}
         for name, array in state.items():
             if not np.isfinite(array).all():
                 raise ValueError(f"array {name} has entries that are not finite; nothing is saved")
-        write_state(path, header, state)
+        return {"policy": kind.__name__, "module": kind.__module__, "config": self.config}, state
 
     def state(self) -> dict[str, Array]:
         """The state, by the names of its arrays; copies, to look at or to `restore`.

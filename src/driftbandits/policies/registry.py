@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from ..core.arrays import Array
 from ..core.storage import StateFileError, read_state
 from .base import Policy, rebuilt
 
@@ -67,21 +68,29 @@ def load(path: str | os.PathLike[str]) -> Policy:
         OSError: The file cannot be read.
     """
     header, arrays = read_state(path)
+    if "agent" in header:
+        raise StateFileError(f"{os.fspath(path)} holds an agent; driftbandits.Agent.load reads it")
+    try:
+        return policy_from(header, arrays)
+    except StateFileError as error:
+        raise StateFileError(f"{os.fspath(path)} {error}") from error
+
+
+def policy_from(header: Mapping[str, Any], arrays: dict[str, Array]) -> Policy:
+    """The policy of a header and arrays that `Policy.content` made."""
     kind = _class_of(header)
     if kind is None:
         raise StateFileError(
-            f"{os.fspath(path)} holds a policy unknown to this release: {header.get('policy')!r} "
+            f"holds a policy unknown to this release: {header.get('policy')!r} "
             f"of module {header.get('module')!r}; import the module of a policy of your own first"
         )
     try:
         return rebuilt(kind, header["config"], arrays)
     except Exception as error:  # a forged header can fail in any way
-        raise StateFileError(
-            f"{os.fspath(path)} does not hold a valid {kind.__name__}: {error!s}"
-        ) from error
+        raise StateFileError(f"does not hold a valid {kind.__name__}: {error!s}") from error
 
 
-def _class_of(header: dict[str, Any]) -> type[Policy] | None:
+def _class_of(header: Mapping[str, Any]) -> type[Policy] | None:
     """The class that a file names, among those that are defined here."""
     name, module = header.get("policy"), header.get("module")
     offered = registered().values()

@@ -1,0 +1,7 @@
+"""From dictionaries to decisions: features, a policy, and rewards that come late or never."""
+
+from .agent import Agent
+from .choice import Choice
+from .explaining import Driver, Explanation
+
+__all__ = ["Agent", "Choice", "Driver", "Explanation"]

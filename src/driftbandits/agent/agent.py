@@ -1,0 +1,391 @@
+"""The agent: features, a policy, and decisions whose rewards are still to come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from threading import RLock
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast, get_args
+
+import numpy as np
+
+from ..core.arrays import finite, one_of, positive, whole
+from ..features import Features
+from ..features.inputs import id_text, named_actions
+from ..policies import Policy
+from . import saving
+from .catalogue import Catalogue, Offer
+from .choice import Choice
+from .clock import Clock
+from .explaining import Explanation, Snapshots, explanation
+from .learning import COMBINES, RULES, Combine, Learning, Rule
+from .open_decisions import OpenDecision, OpenDecisions, Status
+
+Mode = Literal["live", "shadow"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def _locked(
+    method: Callable[Concatenate[Agent, Given], Answer],
+) -> Callable[Concatenate[Agent, Given], Answer]:
+    """One call at a time: what an agent holds changes together, or not at all."""
+
+    @wraps(method)
+    def call(self: Agent, /, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return call
+
+
+class Agent:
+    """From dictionaries to decisions: encodes, chooses, and matches rewards with decisions.
+
+    A reward counts for the round of its own decision, exactly, whenever it comes. Time is always
+    handed in, in any unit. Every call first closes the decisions that have waited too long by
+    then, so what is learned does not depend on how often `expire` is called. Safe to use from
+    several threads.
+
+    Args:
+        features: Declaration that turns contexts and actions into vectors.
+        policy: What chooses among vectors and learns.
+        wait: Time after which a decision closes.
+        default: Reward of a decision that gets none until then; None to learn nothing of it.
+        rule: What the policy learns before a reward is known. "assume": the default at once, which
+            a reward amends. "wait": nothing. "hold": nothing before the decision closes, not even
+            rewards that have come.
+        rewards: What several rewards of one decision amount to: "sum", "last" or "first".
+        mode: "live", or "shadow" to show a baseline and learn beside it.
+        round_length: Time per round of the policy, to forget by the hour. None closes one round
+            per decision, to forget by decisions.
+        most_open: Bound on open decisions. Beyond it the oldest closes as if it had waited.
+
+    Examples:
+        >>> from driftbandits import Agent, AdaptiveLinUCB
+        >>> from driftbandits.features import Features, OneHot
+        >>> features = Features(
+        ...     context={"country": OneHot(["FR", "DE"])},
+        ...     action={"category": OneHot(["sport", "politics"])},
+        ... )
+        >>> agent = Agent(features=features, policy=AdaptiveLinUCB(dim=features.dim), wait=1800.0)
+        >>> articles = {"a17": {"category": "sport"}, "a18": {"category": "politics"}}
+        >>> choice = agent.decide({"country": "FR"}, articles, now=0.0)
+        >>> choice.action in articles
+        True
+        >>> agent.reward(choice.id, 1.0, now=60.0)
+        'learned'
+    """
+
+    def __init__(
+        self,
+        *,
+        features: Features,
+        policy: Policy,
+        wait: float,
+        default: float | None = 0.0,
+        rule: Rule = "assume",
+        rewards: Combine = "last",
+        mode: Mode = "live",
+        round_length: float | None = None,
+        most_open: int = 1_000_000,
+    ) -> None:
+        positive("wait", wait)
+        one_of("rule", rule, RULES)
+        one_of("rewards", rewards, COMBINES)
+        one_of("mode", mode, MODES)
+        whole("most_open", most_open, least=1)
+        if default is not None:
+            finite("default", default)
+        if round_length is not None:
+            positive("round_length", round_length)
+        _check_policy(policy, features)
+        learning = Learning(rule=rule, default=default, combine=rewards)
+        learning.check(policy)
+        self._catalogue, self._policy = Catalogue.of(features), policy
+        self._learning, self._wait, self._mode = learning, float(wait), mode
+        self._clock = Clock(round_length)
+        self._open = OpenDecisions(most=most_open)
+        self._decided = 0
+        self._snapshots = Snapshots()
+        self._lock = RLock()
+
+    @property
+    def features(self) -> Features:
+        """The declaration; with more slots than at first where actions needed them."""
+        return self._catalogue.features
+
+    @property
+    def policy(self) -> Policy:
+        """The policy. Changing it from outside is like changing the past."""
+        return self._policy
+
+    @property
+    def mode(self) -> Mode:
+        """Whether choices are shown, or a baseline in their place."""
+        return self._mode
+
+    @property
+    def open(self) -> int:
+        """Number of decisions that wait for their rewards."""
+        return len(self._open)
+
+    @property
+    def decided(self) -> int:
+        """Number of decisions made."""
+        return self._decided
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments, besides features and policy, that would build such an agent anew."""
+        return {
+            "wait": self._wait,
+            "default": self._learning.default,
+            "rule": self._learning.rule,
+            "rewards": self._learning.combine,
+            "mode": self._mode,
+            "round_length": self._clock.round_length,
+            "most_open": self._open.most,
+        }
+
+    @_locked
+    def decide(
+        self,
+        context: Any,
+        actions: Any,
+        *,
+        now: float,
+        id: str | None = None,
+        exclude: Iterable[Any] = (),
+        baseline: Any = None,
+        deferred: bool = False,
+    ) -> Choice:
+        """Choose one of the actions.
+
+        Args:
+            context: What is known of the occasion: a dictionary or a row of a data frame.
+            actions: What could be shown: a dictionary from ids to features; a list of ids or of
+                ``{"id": …, "features": …}``; or a data frame with one row per action.
+            now: The time.
+            id: Name of the decision; made up unless given.
+            exclude: Ids of actions that must not be shown this time.
+            baseline: In shadow mode, the id of the action that is shown.
+            deferred: Whether the decision counts only once it is activated.
+        """
+        ids = self._fresh([id])
+        return self._decide(context, actions, ids, now, exclude, baseline, deferred)[0]
+
+    @_locked
+    def page(
+        self,
+        context: Any,
+        actions: Any,
+        *,
+        places: int,
+        now: float,
+        ids: Iterable[str] | None = None,
+        exclude: Iterable[Any] = (),
+        deferred: bool = False,
+    ) -> tuple[Choice, ...]:
+        """Fill several places with different actions; each place is a decision with its reward.
+
+        The best score comes first. All places belong to one round. The propensity of a place is
+        that of its action given the places before it.
+        """
+        whole("places", places, least=1)
+        names = self._fresh([None] * places if ids is None else ids)
+        if len(names) != places:
+            raise ValueError(f"ids must have one name per place, {places}, got {len(names)}")
+        if self._mode == "shadow":
+            raise ValueError("page needs mode live, got shadow, which shows a single baseline")
+        return self._decide(context, actions, names, now, exclude, None, deferred)
+
+    @_locked
+    def reward(self, id: str, reward: float, *, now: float) -> Status:
+        """Hand in a reward; it counts for the round of its decision, exactly.
+
+        Returns what became of it: "learned"; "held" until the decision closes; "duplicate" where
+        it adds nothing; "too_late" for a closed decision; "not_activated" for a deferred one that
+        was not shown; "unknown" where there is no such decision, or it closed too long ago.
+        """
+        finite("reward", reward)
+        self._move(now)
+        decision = self._open.get(id)
+        if decision is None:
+            return "too_late" if self._open.knows(id) else "unknown"
+        return self._learning.rewarded(self._policy, decision, float(reward))
+
+    @_locked
+    def activate(self, id: str, *, now: float) -> bool:
+        """Say that a deferred decision was shown: from now on it counts, and waits.
+
+        Returns whether it was open and not activated before.
+        """
+        self._move(now)
+        decision = self._open.get(id)
+        if decision is None or decision.activated:
+            return False
+        decision.activated = True
+        self._open.renew(decision, self._time + self._wait)
+        self._learning.opened(self._policy, decision)
+        return True
+
+    @_locked
+    def expire(self, *, now: float) -> int:
+        """Close the decisions that have waited too long, and return how many there were."""
+        return self._move(now)
+
+    @_locked
+    def remove(self, actions: Iterable[Any]) -> None:
+        """Take actions out of the catalogue for good: their blocks are forgotten and reused.
+
+        Open decisions for them close and teach nothing. Only declarations with a block per action
+        need this; actions that are described by features just stop being offered.
+        """
+        gone = {id_text(action) for action in actions}
+        catalogue, coordinates = self._catalogue.without(gone)
+        self._policy.forget(coordinates)
+        for decision in [entry for entry in self._open if entry.action in gone]:
+            self._open.close(decision.id)
+        self._catalogue = catalogue
+
+    @_locked
+    def switch(self, mode: Mode) -> None:
+        """Go from shadow to live, or back. What was learned stays."""
+        one_of("mode", mode, MODES)
+        self._mode = mode
+
+    @_locked
+    def explain(self, *, decisions: int = 1000) -> Explanation:
+        """What drives choices now, and what has changed in the last so many ``decisions``."""
+        whole("decisions", decisions, least=1)
+        since = self._decided - decisions
+        return explanation(self._policy, self._catalogue, self._snapshots, since)
+
+    @_locked
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to ``path``, whole or not at all."""
+        saving.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The agent that ``save`` wrote: it goes on, bit for bit, where it left off."""
+        return cast(Self, saving.load(cls, path))
+
+    @property
+    def _time(self) -> float:
+        return 0.0 if self._clock.now is None else self._clock.now
+
+    def _decide(
+        self,
+        context: Any,
+        actions: Any,
+        ids: list[str],
+        now: float,
+        exclude: Iterable[Any],
+        baseline: Any,
+        deferred: bool,
+    ) -> tuple[Choice, ...]:
+        """One decision per id; nothing changes where anything is wrong."""
+        named = named_actions(actions)
+        catalogue = self._catalogue.with_actions(named)
+        offer = catalogue.offer(context, named).without(exclude)
+        if len(offer.names) < len(ids):
+            raise ValueError(
+                f"actions must have {len(ids)} that can be shown, got {len(offer.names)}"
+            )
+        self._check_baseline(baseline, offer)
+        self._move(now)
+        self._adopt(catalogue)
+        choices = list[Choice]()
+        for place, id in enumerate(ids):
+            closing = self._clock.per_decision and place == len(ids) - 1
+            choices.append(self._choose(id, offer, baseline, closing, deferred))
+            if place < len(ids) - 1:
+                offer = offer.without([choices[-1].action])
+        return tuple(choices)
+
+    def _choose(
+        self, id: str, offer: Offer, baseline: Any, closing: bool, deferred: bool
+    ) -> Choice:
+        """Let the policy choose, and open the decision."""
+        decision = self._policy.decide(offer.rows, rounds=1 if closing else 0)
+        shown = decision.index if baseline is None else offer.names.index(baseline)
+        choice = Choice(
+            id=id,
+            action=offer.names[shown],
+            propensity=decision.propensity if baseline is None else 1.0,
+            round=decision.round,
+            proposed=offer.names[decision.index],
+            actions=tuple(offer.names),
+            scores=decision.scores,
+        )
+        opened = OpenDecision(
+            id=id,
+            action=id_text(choice.action),
+            row=offer.rows[shown].copy(),
+            round=decision.round,
+            deadline=self._time + self._wait,
+            activated=not deferred,
+        )
+        self._open.add(opened)
+        self._learning.opened(self._policy, opened)
+        self._decided += 1
+        if self._snapshots.due(self._decided) and hasattr(self._policy, "theta"):
+            self._snapshots.take(self._decided, self._policy.theta)
+        return choice
+
+    def _move(self, now: float) -> int:
+        """Go to ``now``: let the policy forget, and close what is due. How many that were."""
+        rounds = self._clock.move(now)
+        if rounds > 0:
+            self._policy.advance(rounds=rounds)
+        closed = 0
+        for decision in self._open.due(self._time):
+            self._learning.closed(self._policy, decision)
+            closed += 1
+        return closed
+
+    def _adopt(self, catalogue: Catalogue) -> None:
+        """Make room in the policy, and in open decisions, for what the catalogue has more."""
+        dim = catalogue.features.dim
+        if dim > self._policy.dim:
+            self._policy = self._policy.widened(dim=dim)
+            for decision in self._open:
+                decision.row = np.pad(decision.row, (0, dim - decision.row.size))
+        self._catalogue = catalogue
+
+    def _fresh(self, ids: Iterable[str | None]) -> list[str]:
+        """Names for new decisions, made up where none is given."""
+        names = list[str]()
+        for place, id in enumerate(ids):
+            name = f"d{self._decided + place + 1}" if id is None else id
+            if not isinstance(name, str) or not name:
+                raise ValueError(f"id must be a text, got {name!r}")
+            if name in names or self._open.knows(name):
+                raise ValueError(f"id must be new, got {name!r} again")
+            names.append(name)
+        return names
+
+    def _check_baseline(self, baseline: Any, offer: Offer) -> None:
+        """A baseline is needed in shadow mode, and nowhere else."""
+        if self._mode == "shadow" and baseline not in offer.names:
+            raise ValueError(
+                f"baseline must be one of the actions in shadow mode, got {baseline!r}"
+            )
+        if self._mode == "live" and baseline is not None:
+            raise ValueError(f"baseline must not be given in live mode, got {baseline!r}")
+
+
+def _check_policy(policy: Policy, features: Features) -> None:
+    """Refuse a policy that the vectors do not fit."""
+    if policy.dim != features.dim:
+        raise ValueError(f"policy must have dim = {features.dim}, got {policy.dim}")
+    if policy.action_bound < features.bound:
+        raise ValueError(
+            f"policy must have action_bound of at least {features.bound}, the bound of the "
+            f"features, got {policy.action_bound}"
+        )

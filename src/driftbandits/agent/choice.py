@@ -1,0 +1,40 @@
+"""What an agent answers: which action to show, and how it was chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ..core.arrays import Array
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A decision.
+
+    Attributes:
+        id: Name of the decision; its reward is handed in with it.
+        action: Name of the action to show.
+        propensity: Probability with which this action was shown.
+        round: The policy's round that the reward belongs to.
+        proposed: What the policy would have shown. In shadow mode ``action`` is the baseline.
+        actions: Names of the actions that could be shown, in the order in which they came.
+        scores: What the policy ranks them by, shape (K,).
+    """
+
+    id: str
+    action: str
+    propensity: float
+    round: float
+    proposed: str
+    actions: tuple[str, ...] = field(repr=False)
+    scores: Array = field(repr=False)
+
+    @cached_property
+    def ranking(self) -> tuple[str, ...]:
+        """All actions: the one to show, then the others from the best score down."""
+        order = np.argsort(-self.scores, kind="stable").tolist()
+        names = self.actions
+        return (self.action, *(names[k] for k in order if names[k] != self.action))

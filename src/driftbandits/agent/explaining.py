@@ -1,0 +1,128 @@
+"""What drives choices, coordinate by coordinate, and what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..policies import Policy
+from .catalogue import Catalogue
+
+# Decisions between two snapshots at first, and how many are kept. When there are more, every
+# second one is dropped, and from then on they are made half as often.
+FIRST_EVERY = 128
+MOST = 32
+
+
+class Snapshots:
+    """Estimates of earlier times, spread over the whole past; few, however long it is."""
+
+    def __init__(self) -> None:
+        self.every = FIRST_EVERY
+        self.taken: list[tuple[int, Array]] = []
+
+    def due(self, decided: int) -> bool:
+        """Whether the estimate after so many decisions is one to keep."""
+        return decided % self.every == 0
+
+    def take(self, decided: int, theta: Array) -> None:
+        """Keep an estimate."""
+        self.taken.append((decided, theta))
+        if len(self.taken) > MOST:
+            self.every *= 2
+            self.taken = [entry for entry in self.taken if entry[0] % self.every == 0]
+
+    def before(self, decided: int) -> tuple[int, Array] | None:
+        """The last estimate after at most so many decisions, or else the first one."""
+        earlier = [entry for entry in self.taken if entry[0] <= decided]
+        return earlier[-1] if earlier else self.taken[0] if self.taken else None
+
+
+class Driver(NamedTuple):
+    """One coordinate of the vectors.
+
+    Attributes:
+        name: What it stands for, such as ``country=FR × category=sport``.
+        weight: What one unit of it adds to the reward, by the present estimate.
+        uncertainty: How far the policy looks beyond the weight when it explores, radius × width.
+        change: How much the weight has changed since the reference; NaN where there is none.
+    """
+
+    name: str
+    weight: float
+    uncertainty: float
+    change: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What drives choices now, from the largest weight down, and what has changed.
+
+    Attributes:
+        drivers: One per coordinate.
+        since: Number of decisions that had been made at the reference; None without one.
+        memory: Rounds that the policy remembers, where it says so.
+    """
+
+    drivers: tuple[Driver, ...]
+    since: int | None
+    memory: float | None
+
+    def __iter__(self) -> Iterator[Driver]:
+        return iter(self.drivers)
+
+    @property
+    def changes(self) -> tuple[Driver, ...]:
+        """The coordinates from the largest change down."""
+        known = [driver for driver in self.drivers if driver.change == driver.change]
+        return tuple(sorted(known, key=lambda driver: -abs(driver.change)))
+
+    def __str__(self) -> str:
+        """The ten largest weights, as a table."""
+        since = "" if self.since is None else f" since decision {self.since}"
+        head = f"{'weight':>9} {'±':>8} {'change':>9}  coordinate (change{since})"
+        lines = [
+            f"{driver.weight:>9.4f} {driver.uncertainty:>8.4f} {driver.change:>9.4f}  {driver.name}"
+            for driver in self.drivers[:10]
+        ]
+        return "\n".join([head, *lines])
+
+
+def explanation(
+    policy: Policy, catalogue: Catalogue, snapshots: Snapshots, since: int
+) -> Explanation:
+    """What the policy's estimate says of each coordinate."""
+    estimate: Any = policy
+    if not hasattr(estimate, "theta"):
+        raise ValueError(f"explain needs a policy with an estimate, got {type(policy).__name__}")
+    theta = np.asarray(estimate.theta)
+    doubt = estimate.radius * np.asarray(estimate.widths(np.eye(policy.dim) * policy.action_bound))
+    doubt /= policy.action_bound
+    reference = snapshots.before(since)
+    change = np.full(policy.dim, np.nan)
+    if reference is not None:
+        known = reference[1]
+        change = theta - np.pad(known, (0, policy.dim - known.size))
+    names = _names(catalogue)
+    columns = (values.tolist() for values in (theta, doubt, change))
+    drivers = [Driver(*row) for row in zip(names, *columns, strict=True)]
+    return Explanation(
+        drivers=tuple(sorted(drivers, key=lambda driver: -abs(driver.weight))),
+        since=None if reference is None else reference[0],
+        memory=getattr(estimate, "memory", None),
+    )
+
+
+def _names(catalogue: Catalogue) -> list[str]:
+    """Names of the coordinates; blocks are named after the actions that have them."""
+    taken = {} if catalogue.slots is None else {s: a for a, s in catalogue.slots.slots.items()}
+    return [
+        coordinate.name
+        if coordinate.slot not in taken
+        else coordinate.name.replace(f"slot {coordinate.slot}", taken[coordinate.slot], 1)
+        for coordinate in catalogue.features.coordinates
+    ]

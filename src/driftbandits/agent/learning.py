@@ -1,0 +1,87 @@
+"""What a policy learns of a decision before, and after, its reward is known.
+
+Three rules:
+
+    assume   the default at once; a reward amends it
+    wait     nothing; the reward when it comes, the default when the decision closes
+    hold     nothing before the decision closes, rewards included; then the reward, or the default
+
+One number per decision is enough for all three: ``learned``, what the policy has learned of it so
+far. Whatever becomes known later is an update where that is nothing, and an amendment elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ..policies import Policy
+from .open_decisions import OpenDecision, Status
+
+Rule = Literal["assume", "wait", "hold"]
+Combine = Literal["sum", "last", "first"]
+
+RULES: tuple[Rule, ...] = get_args(Rule)
+COMBINES: tuple[Combine, ...] = get_args(Combine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """When a policy learns what.
+
+    Attributes:
+        rule: What it learns before the reward is known.
+        default: The reward of a decision that never gets one; None to learn nothing then.
+        combine: What several rewards of one decision amount to.
+    """
+
+    rule: Rule
+    default: float | None
+    combine: Combine
+
+    def check(self, policy: Policy) -> None:
+        """Refuse a policy that cannot follow the rule."""
+        if self.rule == "assume" and self.default is None:
+            raise ValueError("default must be given for rule assume, got None")
+        if self.rule != "hold" and "amend" in policy.refusals:
+            raise ValueError(
+                f"rule must be hold for {type(policy).__name__}, which cannot amend rewards "
+                f"({policy.refusals['amend']}), got {self.rule}"
+            )
+
+    def opened(self, policy: Policy, decision: OpenDecision) -> None:
+        """A decision was made, or activated."""
+        if self.rule == "assume" and decision.activated:
+            _learn(policy, decision, self.default)
+
+    def rewarded(self, policy: Policy, decision: OpenDecision, value: float) -> Status:
+        """A reward has come for an open decision."""
+        if not decision.activated:
+            return "not_activated"
+        if decision.reward is not None and self._adds_nothing(decision.reward, value):
+            return "duplicate"
+        summed = self.combine == "sum" and decision.reward is not None
+        decision.reward = decision.reward + value if summed else value  # type: ignore[operator]
+        if self.rule == "hold":
+            return "held"
+        _learn(policy, decision, decision.reward)
+        return "learned"
+
+    def closed(self, policy: Policy, decision: OpenDecision) -> None:
+        """The deadline has come."""
+        if decision.activated and decision.learned is None:
+            _learn(policy, decision, self.default if decision.reward is None else decision.reward)
+
+    def _adds_nothing(self, known: float, value: float) -> bool:
+        return self.combine == "first" or (self.combine == "last" and known == value)
+
+
+def _learn(policy: Policy, decision: OpenDecision, value: float | None) -> None:
+    """Bring what the policy has learned of a decision to ``value``."""
+    if value is None or value == decision.learned:
+        return
+    if decision.learned is None:
+        policy.update(decision.row, value, round=decision.round)
+    else:
+        policy.amend(decision.row, round=decision.round, old=decision.learned, new=value)
+    decision.learned = value

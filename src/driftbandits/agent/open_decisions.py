@@ -1,0 +1,99 @@
+"""Decisions whose rewards are still to come, in the order in which they close."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ..core.arrays import Array
+
+Status = Literal["learned", "held", "duplicate", "too_late", "not_activated", "unknown"]
+
+
+@dataclass(slots=True)
+class OpenDecision:
+    """One decision that waits for its reward.
+
+    Attributes:
+        id: Its name.
+        action: Name of the action that was shown.
+        row: The action's vector, shape (d,).
+        round: The policy's round that the reward belongs to.
+        deadline: Time at which it closes.
+        activated: False while a deferred decision has not been shown.
+        reward: The rewards so far, combined; None before the first.
+        learned: What the policy has learned of it so far; None where nothing.
+    """
+
+    id: str
+    action: str
+    row: Array
+    round: float
+    deadline: float
+    activated: bool = True
+    reward: float | None = None
+    learned: float | None = None
+
+
+class OpenDecisions:
+    """Open decisions in the order of their deadlines, and the names of those that closed.
+
+    Waiting times are all the same and time never goes backwards, so a new decision is always the
+    last to close. ``most`` bounds how many are open, and how many closed names are remembered.
+    """
+
+    def __init__(self, *, most: int) -> None:
+        self.most = most
+        self._open: OrderedDict[str, OpenDecision] = OrderedDict()
+        self._closed: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __iter__(self) -> Iterator[OpenDecision]:
+        return iter(self._open.values())
+
+    @property
+    def closed(self) -> list[str]:
+        """Names of closed decisions, the oldest first."""
+        return list(self._closed)
+
+    def knows(self, id: str) -> bool:
+        """Whether a decision of this name is open, or closed and remembered."""
+        return id in self._open or id in self._closed
+
+    def get(self, id: str) -> OpenDecision | None:
+        """The open decision of this name."""
+        return self._open.get(id)
+
+    def add(self, decision: OpenDecision) -> None:
+        """Open a decision; its deadline is not before that of any other."""
+        self._open[decision.id] = decision
+
+    def renew(self, decision: OpenDecision, deadline: float) -> None:
+        """Give an open decision a later deadline, behind all others."""
+        decision.deadline = deadline
+        self._open.move_to_end(decision.id)
+
+    def due(self, now: float) -> Iterator[OpenDecision]:
+        """Close decisions whose deadline has come, and the oldest where too many are open."""
+        while self._open:
+            first = next(iter(self._open.values()))
+            if first.deadline > now and len(self._open) <= self.most:
+                return
+            self.close(first.id)
+            yield first
+
+    def close(self, id: str) -> None:
+        """Close a decision and remember its name."""
+        del self._open[id]
+        self.remember_closed([id])
+
+    def remember_closed(self, ids: Iterable[str]) -> None:
+        """Remember names of closed decisions, at most ``most`` of them."""
+        for id in ids:
+            self._closed[id] = None
+        while len(self._closed) > self.most:
+            self._closed.popitem(last=False)
