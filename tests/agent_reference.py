@@ -22,7 +22,9 @@ class Reference:
         entry = self.decisions.get(id)
         return entry is not None and entry["deadline"] > self.now and "fixed" not in entry
 
-    def decide(self, id: str, action: str, row: Any, round: float, now: float, deferred: bool):
+    def decide(
+        self, id: str, action: str, row: Any, round: float, now: float, deferred: bool
+    ) -> None:
         self.move(now)
         self.decisions[id] = {
             "action": action, "row": np.array(row), "round": round, "rewards": [],
@@ -58,9 +60,10 @@ class Reference:
         """What is learned of a decision by now."""
         entry = self.decisions[id]
         if "fixed" in entry or not entry["active"]:
-            return entry.get("fixed")
+            fixed: float | None = entry.get("fixed")
+            return fixed
         if entry["rewards"] and (self.rule != "hold" or not self.is_open(id)):
-            return sum(entry["rewards"]) if self.rewards == "sum" else entry["rewards"][-1]
+            return float(sum(entry["rewards"]) if self.rewards == "sum" else entry["rewards"][-1])
         return self.default if self.rule == "assume" or not self.is_open(id) else None
 
     def sums(self, dim: int, gamma: float) -> tuple[Any, Any]:

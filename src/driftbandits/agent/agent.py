@@ -290,7 +290,8 @@ class Agent:
         deferred: bool,
     ) -> tuple[Choice, ...]:
         """One decision per id; nothing changes where anything is wrong."""
-        named = named_actions(actions)
+        # A dictionary is checked where it is encoded.
+        named = actions if type(actions) is dict else named_actions(actions)
         catalogue = self._catalogue.with_actions(named)
         offer = catalogue.offer(context, named).without(exclude)
         if len(offer.names) < len(ids):
@@ -363,7 +364,7 @@ class Agent:
         names = list[str]()
         for place, id in enumerate(ids):
             name = f"d{self._decided + place + 1}" if id is None else id
-            if not isinstance(name, str) or not name:
+            if type(name) is not str or name == "":
                 raise ValueError(f"id must be a text, got {name!r}")
             if name in names or self._open.knows(name):
                 raise ValueError(f"id must be new, got {name!r} again")

@@ -16,7 +16,7 @@ def ready(array: Any, ndim: int) -> bool:
     """Whether compiled code can take an array as it is: in one piece, aligned and writeable."""
     return (
         type(array) is np.ndarray
-        and array.dtype is _FLOAT
+        and array.dtype == _FLOAT  # not "is": arrays made by compiled code have their own object
         and array.ndim == ndim
         and array.flags.carray
     )
