@@ -1,17 +1,18 @@
 """The compiled pass: predictions of every reward by several memories side by side.
 
-A lane is one memory. Lanes lie innermost in every array, so that all of them are computed at once
-by vector instructions. Several series of rewards (the logged one and simulated ones) share the
-Gram matrices, since they share the actions.
+A lane is one memory. Lanes lie innermost in the Gram matrices, so that all of them are factored at
+once by vector instructions. Several series of rewards (the logged one and simulated ones) share the
+Gram matrices, since they share the actions; series lie innermost in what depends on rewards.
 
 For a row with vector a in block k, predicted at clock c from the rows j that are due by then:
 
     w_j = count_j γ^(c − c_j)            V = Σ w_j a_j a_jᵀ + λI            b = Σ w_j r_j a_j
     m = aᵀV⁻¹b                           h = 1/count + aᵀV⁻¹a               e = r − m
-    s² = mean of e_j²/h_j over the rows that are due (never forgotten)      ν = their number
+    s² = mean of e_j²/h_j over the rows that are due                        ν = their number
     log-evidence += log t_ν(e; scale² = s² h)
 
-Rows of a unit are all predicted from what was due before the unit's first row.
+The mean s² may forget at a rate of its own, per row learned, the same for all lanes; ν is then the
+sum of its weights. Rows of a unit are all predicted from what was due before the unit's first row.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ class State(NamedTuple):
     """What a pass carries from batch to batch; M lanes, S series, B blocks of width w."""
 
     gram: Array  # (B, w, w, M), upper triangle, without ridge
-    moment: Array  # (B, w, S, M)
+    moment: Array  # (B, w, M, S)
     clock: Array  # (B,), the time that a block's sums are decayed to
-    squares: Array  # (S, M), Σ e²/h
-    evidence: Array  # (S, M)
-    due: Array  # (1,), rows that have been learned
+    squares: Array  # (M, S), Σ e²/h
+    evidence: Array  # (M, S)
+    due: Array  # (1,), rows that have been learned, as s² weighs them
     scored: Array  # (1,), rows that have been scored
 
 
@@ -49,7 +50,7 @@ class Rows(NamedTuple):
     clock: Array  # (N,)
     count: Array  # (N,)
     reward: Array  # (N, S)
-    error: Array  # (N, S, M), e²/h once predicted
+    error: Array  # (N, M, S), e²/h once predicted
 
 
 @kernel
@@ -108,13 +109,13 @@ def _decay(state: State, block: int, now: float, rates: Array) -> None:
         for j in range(i, gram.shape[0]):
             for m in range(kept.size):
                 gram[i, j, m] *= kept[m]
-        for s in range(moment.shape[1]):
-            for m in range(kept.size):
-                moment[i, s, m] *= kept[m]
+        for m in range(kept.size):
+            for s in range(moment.shape[2]):
+                moment[i, m, s] *= kept[m]
 
 
 @kernel
-def _learn(state: State, rows: Rows, j: int, now: float, rates: Array) -> None:
+def _learn(state: State, rows: Rows, j: int, now: float, rates: Array, kept: float) -> None:
     """Add row j to the sums of its block, as old as it is."""
     block = rows.blocks[j]
     _decay(state, block, now, rates)
@@ -126,40 +127,45 @@ def _learn(state: State, rows: Rows, j: int, now: float, rates: Array) -> None:
         for k in range(i, vector.size):
             for m in range(rates.size):
                 gram[i, k, m] += weight[m] * vector[i] * vector[k]
-        for s in range(moment.shape[1]):
-            for m in range(rates.size):
-                moment[i, s, m] += weight[m] * vector[i] * rows.reward[j, s]
-    for s in range(moment.shape[1]):
         for m in range(rates.size):
-            state.squares[s, m] += rows.error[j, s, m]
-    state.due[0] += 1.0
+            scaled = weight[m] * vector[i]
+            for s in range(moment.shape[2]):
+                moment[i, m, s] += scaled * rows.reward[j, s]
+    for m in range(rates.size):
+        for s in range(moment.shape[2]):
+            state.squares[m, s] = kept * state.squares[m, s] + rows.error[j, m, s]
+    state.due[0] = kept * state.due[0] + 1.0
 
 
 @kernel
 def _score(
-    state: State, rows: Rows, j: int, solved: Array, quadratic: Array, scores: bool
+    state: State, rows: Rows, j: int, solved: Array, quadratic: Array, scores: bool, widths: bool
 ) -> None:
     """Predict row j in every lane and series, keep its error, and score it."""
     moment = state.moment[rows.blocks[j]]
-    width, series, lanes = moment.shape
+    width, lanes, series = moment.shape
     nu = state.due[0]
     constant = math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * nu) if nu > 0.0 else 0.0
-    constant -= 0.5 * np.log(np.pi * nu) if nu > 0.0 else 0.0
-    mean = np.empty(lanes)
-    for s in range(series):
+    constant -= 0.5 * np.log(np.pi)
+    mean = np.empty(series)
+    for m in range(lanes):
+        spread = 1.0 / rows.count[j] + (quadratic[m] if widths else 0.0)
         mean[:] = 0.0
         for i in range(width):
-            for m in range(lanes):
-                mean[m] += solved[i, m] * moment[i, s, m]
-        for m in range(lanes):
-            spread = 1.0 / rows.count[j] + quadratic[m]
-            error = rows.reward[j, s] - mean[m]
-            square = error * error / spread
-            rows.error[j, s, m] = square
-            if scores and state.squares[s, m] > 0.0:
-                scale = state.squares[s, m] / nu
-                state.evidence[s, m] += constant - 0.5 * np.log(scale * spread)
-                state.evidence[s, m] -= 0.5 * (nu + 1.0) * np.log1p(square / (nu * scale))
+            for s in range(series):
+                mean[s] += solved[i, m] * moment[i, m, s]
+        for s in range(series):
+            error = rows.reward[j, s] - mean[s]
+            rows.error[j, m, s] = error * error / spread
+        if not scores:
+            continue
+        base = constant - 0.5 * np.log(spread)
+        for s in range(series):
+            squares, square = state.squares[m, s], rows.error[j, m, s]
+            if squares > 0.0:
+                # log t_ν with scale² = squares/ν · spread: (ν+1)/2 log(squares + square) − …
+                state.evidence[m, s] += base + 0.5 * nu * np.log(squares)
+                state.evidence[m, s] -= 0.5 * (nu + 1.0) * np.log(squares + square)
 
 
 def _walk(
@@ -172,13 +178,16 @@ def _walk(
     due: Ints,
     rates: Array,
     ridge: float,
+    kept: float,
+    widths: bool,
     trace: Array,
 ) -> int:
     """Walk through rows ``start`` to N, unit by unit; the number of ``order`` that was learned.
 
     ``units`` (U + 1,) are the ends of units, counted from ``start``. Row ``order[l]`` is learned
     before the first unit that begins at ``due[l]`` or later. ``trace`` (U, M) gets the evidence of
-    the logged rewards after each unit, where it has rows.
+    the logged rewards after each unit, where it has rows. ``kept`` is what s² keeps per row;
+    without ``widths``, h is 1/count alone.
     """
     width, lanes = state.gram.shape[1], rates.size
     factor, solved = np.zeros((width, width, lanes)), np.empty((width, lanes))
@@ -188,7 +197,7 @@ def _walk(
         first = start + units[u]
         now = rows.clock[first]
         while learned < order.size and due[learned] <= units[u]:
-            _learn(state, rows, order[learned], now, rates)
+            _learn(state, rows, order[learned], now, rates, kept)
             learned += 1
         scores = state.due[0] >= START
         factored = -1
@@ -201,11 +210,11 @@ def _walk(
                 _factor(state.gram[block], ridge, factor)
                 factored = block
             _solve(factor, rows.vectors[j], solved, quadratic)
-            _score(state, rows, j, solved, quadratic, scores)
+            _score(state, rows, j, solved, quadratic, scores, widths)
             if scores and state.squares[0, 0] > 0.0:
                 state.scored[0] += 1.0
         if trace.shape[0] > 0:
-            trace[u] = state.evidence[0]
+            trace[u] = state.evidence[:, 0]
     return learned
 
 

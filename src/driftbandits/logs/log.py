@@ -62,6 +62,11 @@ class Log:
         self.findings = Findings()
         self.forgot_ids = False
         self._end: float | None = None
+        self._decisions: float | None = None
+        self._rows = 0
+        self._scales: Any = None
+        time = column(peek, schema.time).type
+        self.dated = not (pa.types.is_integer(time) or pa.types.is_floating(time))
 
     @classmethod
     def open(
@@ -143,10 +148,11 @@ class Log:
             self._read_notes(table)
 
     def end(self, progress: Progress | None = None) -> float:
-        """The latest time in the log, in seconds; found by a pass over the times alone."""
+        """The latest time in the log, in seconds; the first call reads all times."""
         if self._end is None:
             latest, done = -np.inf, 0
-            for table in self.source.read(0):
+            times = [n for n in (self.schema.time, self.schema.reward_time) if n is not None]
+            for table in self.source.read(0, times):
                 for field in ("time", "reward_time"):
                     found = optional(table, self.schema, field)
                     if found is not None and not pa.types.is_null(found.type):
@@ -157,6 +163,56 @@ class Log:
                     progress(done, self.source.rows)
             self._end = latest
         return self._end
+
+    def span(self) -> tuple[float, float]:
+        """First decision and latest time, in seconds."""
+        first = next(iter(self.source.read(0)))
+        times = seconds(column(first, self.schema.time), self.schema.time, self.schema.unit)
+        return float(times[np.isfinite(times)][0]), self.end()
+
+    def decisions(self) -> float:
+        """Number of decisions, Σ count; the first call may read the log."""
+        if self._decisions is None:
+            name = self.schema.count
+            self._decisions, self._rows = 0.0, 0
+            for table in self.source.read(0, [self.schema.time, name or self.schema.time]):
+                found = optional(table, self.schema, "count")
+                self._rows += table.num_rows
+                self._decisions += (
+                    table.num_rows if found is None else float(np.nansum(floats(found, str(name))))
+                )
+        return self._decisions
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, good and bad; the first call may read the log."""
+        if self.source.rows is not None:
+            return self.source.rows
+        self.decisions()
+        return self._rows
+
+    @property
+    def rate(self) -> float:
+        """Decisions per hour on average; NaN where no time passes."""
+        first, last = self.span()
+        return self.decisions() / ((last - first) / 3600.0) if last > first else float("nan")
+
+    def scales(self) -> Any:
+        """Root mean square of each coordinate of the first played vectors, shape (w,).
+
+        Only the first rows are used, so that nothing later changes an earlier prediction.
+        """
+        if self._scales is None:
+            total, rows = np.zeros(self.width), 0
+            for batch in self.batches():
+                played = batch.vectors[batch.played[: _FIRST - rows]]
+                total += (played**2).sum(axis=0)
+                rows += len(played)
+                if rows >= _FIRST:
+                    break
+            size = np.sqrt(total / max(rows, 1))
+            self._scales = np.where(size > 0.0, size, 1.0)
+        return self._scales
 
     def _numbers_per_row(self, table: pa.RecordBatch) -> int:
         return max(1, table.nbytes // max(1, table.num_rows) // 8)

@@ -10,7 +10,6 @@ import numpy as np
 from ..core.arrays import Array
 from .batch import Batch, Ints, Mask
 from .lanes import Rows, State, walk
-from .log import Log
 
 # Each feature is scaled to a mean square of 1, so this ridge is worth one row.
 RIDGE = 1.0
@@ -98,36 +97,48 @@ class Pass:
         blocks: Number of blocks.
         series: Number S of series of rewards; the first is the log's own.
         instant: Learn each reward right after its decision, whenever it came.
+        noise: Memory of the noise level s² in rows, the same for all lanes. A short one lets calm
+            and restless times count alike.
+        widths: Whether a prediction's own uncertainty aᵀV⁻¹a counts. Where noise differs between
+            contexts, the wide bounds of a short memory imitate that, which is not drift.
     """
 
     def __init__(
-        self, memories: Array, *, width: int, blocks: int, series: int = 1, instant: bool = False
+        self,
+        memories: Array,
+        *,
+        width: int,
+        blocks: int,
+        series: int = 1,
+        instant: bool = False,
+        noise: float = np.inf,
+        widths: bool = True,
     ) -> None:
         lanes = len(memories)
         self.rates = np.where(np.isinf(memories), 0.0, -np.log1p(-1.0 / memories))
-        self.instant = instant
+        self.instant, self._kept, self._widths = instant, 1.0 - 1.0 / noise, widths
         self.state = State(
             gram=np.zeros((blocks, width, width, lanes)),
-            moment=np.zeros((blocks, width, series, lanes)),
+            moment=np.zeros((blocks, width, lanes, series)),
             clock=np.full(blocks, -np.inf),
-            squares=np.zeros((series, lanes)),
-            evidence=np.zeros((series, lanes)),
+            squares=np.zeros((lanes, series)),
+            evidence=np.zeros((lanes, series)),
             due=np.zeros(1),
             scored=np.zeros(1),
         )
         self._waiting: Stretch | None = None
-        self._errors = np.zeros((0, series, lanes))
+        self._errors = np.zeros((0, lanes, series))
         self.trace = Trace(lanes)
 
     @property
     def evidence(self) -> Array:
         """Log-evidence of each memory for the logged rewards, shape (M,)."""
-        return self.state.evidence[0]
+        return self.state.evidence[:, 0]
 
     @property
     def gains(self) -> Array:
         """Evidence of the best memory above that of the last one (never), per series (S,)."""
-        return np.asarray(self.state.evidence.max(axis=1) - self.state.evidence[:, -1])
+        return np.asarray(self.state.evidence.max(axis=0) - self.state.evidence[-1])
 
     def take(self, rows: Stretch, ends: Ints) -> None:
         """Predict and learn further rows; ``ends`` (U + 1,) bound the units, from 0 to n."""
@@ -155,7 +166,18 @@ class Pass:
         trace = np.empty((len(ends) - 1, len(self.rates)))
         known = rows.known
         learned = walk(
-            self.state, arrays, start, ends, known, order, due, self.rates, RIDGE, trace
+            self.state,
+            arrays,
+            start,
+            ends,
+            known,
+            order,
+            due,
+            self.rates,
+            RIDGE,
+            self._kept,
+            self._widths,
+            trace,
         )
         left = order[learned:]
         self._waiting, self._errors = both.part(left), error[left]
@@ -229,14 +251,3 @@ def single_units(rows: int, size: int = 1) -> Ints:
     """Bounds of units of ``size`` rows."""
     return np.append(np.arange(0, rows, size), rows).astype(np.int64)
 
-
-def overview(log: Log) -> dict[str, float]:
-    """Rows, decisions, first and last time, and decisions per hour, from one pass over the log."""
-    rows, decisions, first, last = 0, 0.0, np.inf, -np.inf
-    for batch in log.batches():
-        rows += len(batch)
-        decisions += float(batch.count.sum())
-        first, last = min(first, float(batch.time[0])), max(last, float(batch.time[-1]))
-    hours = (last - first) / 3600.0
-    rate = decisions / hours if hours > 0 else float("nan")
-    return {"rows": rows, "decisions": decisions, "first": first, "last": last, "rate": rate}

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.csv
@@ -33,6 +33,13 @@ _KINDS = {
 }
 
 
+class Reader(Protocol):
+    """Opens a stream; see `Source`."""
+
+    def __call__(self, skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Record batches after the first ``skip`` rows."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A stream of record batches that can be opened again from any row.
@@ -41,13 +48,14 @@ class Source:
         name: What messages call it.
         stamp: Changes when the data does, so that a resumed run continues on the same data.
         rows: Number of rows, or None where only reading tells.
-        read: ``read(skip)`` opens the stream after the first ``skip`` rows.
+        read: ``read(skip)`` opens the stream after the first ``skip`` rows; ``read(skip, names)``
+            may leave out all columns but these.
     """
 
     name: str
     stamp: str
     rows: int | None
-    read: Callable[[int], Iterator[pa.RecordBatch]]
+    read: Reader
     notes: tuple[str, ...] = ()
 
 
@@ -58,7 +66,7 @@ def open_source(data: Any, *, rows: int, kind: str | None = None) -> Source:
     table = _table(data)
     stamp = f"{table.num_rows}:{table.schema}:{table.nbytes}"
 
-    def read(skip: int) -> Iterator[pa.RecordBatch]:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         yield from table.slice(skip).to_batches(max_chunksize=rows)
 
     return Source(type(data).__name__, stamp, table.num_rows, read)
@@ -92,14 +100,13 @@ def _file(path: Path, rows: int, kind: str | None) -> Source:
     return Source(path.name, f"{status.st_size}:{status.st_mtime_ns}", count, read, notes)
 
 
-Reader = Callable[[int], Iterator[pa.RecordBatch]]
 Opened = tuple[int | None, Reader, tuple[str, ...]]
 
 
 def _parquet(path: Path, rows: int) -> Opened:
     total = pa.parquet.ParquetFile(path).metadata.num_rows
 
-    def read(skip: int) -> Iterator[pa.RecordBatch]:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         with pa.parquet.ParquetFile(path) as file:
             groups, left = [], skip
             for group in range(file.num_row_groups):
@@ -109,13 +116,15 @@ def _parquet(path: Path, rows: int) -> Opened:
                 else:
                     groups.append(group)
             if groups:
-                yield from _skipped(file.iter_batches(batch_size=rows, row_groups=groups), left)
+                have = [n for n in names if n in file.schema_arrow.names] if names else None
+                batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=have)
+                yield from _skipped(batches, left)
 
     return total, read, ()
 
 
 def _csv(path: Path, rows: int) -> Opened:
-    def read(skip: int) -> Iterator[pa.RecordBatch]:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         # Types are guessed from the first block; a column that is empty there may hold text later.
         options = pa.csv.ReadOptions(block_size=_BLOCK)
         try:
@@ -128,7 +137,7 @@ def _csv(path: Path, rows: int) -> Opened:
 
 
 def _json_lines(path: Path, rows: int) -> Opened:
-    def read(skip: int) -> Iterator[pa.RecordBatch]:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         yield from _cut(_skipped(_parsed_lines(path), skip), rows)
 
     return None, read, ()
@@ -158,7 +167,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _arrow(path: Path, rows: int) -> Opened:
-    def read(skip: int) -> Iterator[pa.RecordBatch]:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         with pa.memory_map(str(path)) as file:
             try:
                 reader = pa.ipc.open_file(file)
@@ -171,7 +180,7 @@ def _arrow(path: Path, rows: int) -> Opened:
 
 
 def _dsjson(path: Path, rows: int) -> Opened:
-    def read(skip: int) -> Iterator[pa.RecordBatch]:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         yield from _skipped(read_dsjson(whole_lines(path), rows=rows), skip)
 
     note = (
