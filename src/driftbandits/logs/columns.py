@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..core.arrays import Array
+from ..features import SlotTable
 from .batch import Ints
 from .schema import SECONDS, Catalogue, Encoder, LogError, Schema
 
@@ -357,14 +358,21 @@ def _named(schema: Schema, names: Names) -> Layout:
 def _encoded(schema: Schema, encoder: Encoder, names: Names) -> Layout:
     """Named actions and a context, through an encoder, row by row."""
     context = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
+    room = int(getattr(encoder, "slots", 0))
+    options = {"slots": SlotTable(room=room)} if room else {}
 
     def sets(data: pa.RecordBatch) -> Sets:
         offered = [_plain(value) for value in column(data, str(schema.actions)).to_pylist()]
         contexts = _contexts(data, context)
         vectors, labels, ends = [], [], [0]
-        for given, actions in zip(contexts, offered, strict=True):
-            vectors.append(encoder.encode(given, actions))
-            labels += [names(_name(action)) for action in actions]
+        for given, entries in zip(contexts, offered, strict=True):
+            actions = [_described(entry) for entry in entries or ()]
+            new = [a["id"] for a in actions if room and a["id"] not in options["slots"].slots]
+            if new:
+                options["slots"] = options["slots"].with_actions(new)
+            if actions:
+                vectors.append(encoder.encode(given, actions, **options))
+            labels += [names(action["id"]) for action in actions]
             ends.append(ends[-1] + len(actions))
         rows = np.concatenate(vectors) if vectors else np.zeros((0, encoder.dim))
         where = np.array(ends, dtype=np.int64)
@@ -372,6 +380,17 @@ def _encoded(schema: Schema, encoder: Encoder, names: Names) -> Layout:
         return Sets(rows, blocks, np.array(labels, np.int64), where[:-1], np.diff(where))
 
     return Layout(encoder.dim, 1, True, sets, names)
+
+
+def _described(entry: Any) -> dict[str, Any]:
+    """An action as an id and features; one without an id is called by its features."""
+    if not isinstance(entry, Mapping):
+        return {"id": str(entry), "features": {}}
+    features = {k: v for k, v in entry.items() if k != "id"}
+    if set(features) == {"features"}:
+        features = features["features"] or {}
+    id = str(entry["id"]) if "id" in entry else json.dumps(entry, sort_keys=True, default=str)
+    return {"id": id, "features": _flat(features)}
 
 
 def _contexts(data: pa.RecordBatch, columns: tuple[str, ...]) -> list[Mapping[str, Any]]:
@@ -406,13 +425,3 @@ def _plain(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def _name(action: Any) -> str:
-    """What to call an action: its own name, or its features."""
-    if isinstance(action, Mapping):
-        for key in ("name", "id", "action"):
-            if key in action:
-                return str(action[key])
-        return json.dumps(action, sort_keys=True, default=str)
-    return str(action)

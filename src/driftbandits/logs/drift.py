@@ -24,13 +24,13 @@ import pandas as pd
 from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from .batch import Ints
-from .log import Log, Progress
+from .reading import LogReader, Progress
 from .memory import grid, say_hours, say_memory
 from .passes import Pass, Stretch, single_units
 from .periods import say_time
 from .schema import CannotAnswer
 from .stationary import Fit, Level, centred, simulated
-from .units import UNIT, Cut, is_aggregated, of_same_time, of_size, stretches
+from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
 
 ALPHA = 0.05
 _LANES = 8
@@ -155,7 +155,7 @@ def busiest(when: pd.DataFrame) -> tuple[float, float]:
 
 
 def drift(
-    log: Log,
+    log: LogReader,
     *,
     simulations: int = 199,
     seed: int = 0,
@@ -202,7 +202,7 @@ def drift(
 class _Study:
     """Two passes: the stationary fits, then the evidence of logged and simulated rewards."""
 
-    def __init__(self, log: Log, simulations: int, seed: int, clock: str) -> None:
+    def __init__(self, log: LogReader, simulations: int, seed: int, clock: str) -> None:
         self.log, self.simulations, self.seed, self.clock = log, simulations, seed, clock
         self.lanes = grid(log, _LANES)
         grouped = is_aggregated(log)
@@ -255,7 +255,7 @@ class _Study:
         return single_units(rows, max(1, self.log.width // 16))
 
     def _stretches(self, progress: Progress | None) -> Any:
-        return stretches(self.log, clock=self.clock, cut=self.cut, progress=progress)
+        return Stretches(self.log, clock=self.clock, cut=self.cut, progress=progress)
 
     def _unit_means(self, rows: Stretch, ends: Ints) -> Array:
         """Per unit: time, latest arrival, clock, Σ count, Σ count·(r − what differences explain)."""
@@ -368,7 +368,7 @@ def _series(time: Array, arrival: Array, clock: Array, values: Array) -> Stretch
     )
 
 
-def _set_means(vectors: Array, blocks: Ints, first: Ints, size: Ints, log: Log) -> Array:
+def _set_means(vectors: Array, blocks: Ints, first: Ints, size: Ints, log: LogReader) -> Array:
     """Mean vector of each row's set, shape (n, w); blocks share their contexts."""
     starts, where = np.unique(first, return_inverse=True)
     if len(starts) < len(first):

@@ -9,14 +9,14 @@ import numpy as np
 
 from ..core.arrays import Array, one_of
 from ..policies import Policy
-from .log import Log, Progress
+from .reading import LogReader, Progress
 from .schema import CannotAnswer
 
 Learner = TypeVar("Learner", bound=Policy)
 
 
 def fit(
-    log: Log,
+    log: LogReader,
     policy: Learner,
     *,
     decide: bool | None = None,

@@ -11,7 +11,7 @@ import pandas as pd
 from ..core.arrays import Array
 from ..core.randomness import stream
 from .batch import Batch
-from .log import Log, Progress
+from .reading import LogReader, Progress
 from .periods import Periods, say_time
 from .propensities import ALARM, PropensityTests
 
@@ -98,7 +98,7 @@ class _Tally:
 class _Checking:
     """One pass: tallies that grow from batch to batch."""
 
-    def __init__(self, log: Log, periods: Periods) -> None:
+    def __init__(self, log: LogReader, periods: Periods) -> None:
         self.log, self.periods = log, periods
         self.tally = _Tally()
         self.gaps, self.delays = Sample("gaps"), Sample("delays")
@@ -173,7 +173,7 @@ class _Checking:
             ]
 
 
-def check(log: Log, *, period: str = "auto", progress: Progress | None = None) -> Check:
+def check(log: LogReader, *, period: str = "auto", progress: Progress | None = None) -> Check:
     """Health of a log; see `Check`."""
     work = None
     for batch in log.batches(progress=progress):
@@ -206,7 +206,7 @@ def smallest_p(tests: pd.DataFrame) -> float:
     return float(min(1.0, p.min() * len(p))) if len(p) else float("nan")
 
 
-def _summary(log: Log, work: _Checking, tests: pd.DataFrame) -> pd.DataFrame:
+def _summary(log: LogReader, work: _Checking, tests: pd.DataFrame) -> pd.DataFrame:
     tally, dated = work.tally, log.dated
     played = tests.groupby("action")["played"].sum() if len(tests) else pd.Series(dtype=float)
     w1, w2 = tally.weights
@@ -241,7 +241,7 @@ def _summary(log: Log, work: _Checking, tests: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"quantity": list(quantities), "value": list(quantities.values())})
 
 
-def _warnings(log: Log, work: _Checking, tests: pd.DataFrame) -> list[str]:
+def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]:
     tally, out = work.tally, list(log.notes)
     if log.findings.total:
         row, reason = log.findings.examples[0]

@@ -1,72 +1,53 @@
-"""The log: rows of decisions, read in batches of bounded size as often as they are needed."""
+"""`Log`: open your log and ask it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
+from ..core.arrays import Array
+from ..policies import Policy
+from .drift import Drift, drift
+from .fit import Learner, fit
+from .health import Check, check
+from .memory import Memory, memory
+from .reading import LogReader, Progress
+from .replay import replay
+from .schema import Catalogue, Encoder, Schema
+from .sources import open_source
+from .sums import Sums, sums
+from .targets import Target, parse
+from .value import Value, value
+from .world import LogModel, to_environment
 
-from .batch import Batch, Ints
-from .columns import Layout, Names, Sets, column, floats, layout, optional, seconds, texts
-from .rows import Checker, Findings
-from .schema import Catalogue, Encoder, LogError, Schema
-from .sources import Source, open_source
-
-Progress = Callable[[int, int | None], None]
-
-# Rows of a batch at most, and numbers in the vectors of a batch, more or less.
 _ROWS = 65_536
-_NUMBERS = 4_000_000
-_FIRST = 4096
 
 
-class Log:
+class Log(LogReader):
     """A log of decisions: what could be played, what was, with what probability and reward.
 
     Use `Log.open`. Nothing is kept in memory but the batch that is being worked on, so a log may be
-    longer than memory.
+    longer than memory. Every question takes ``progress``, a function that is told how many rows are
+    done and how many there are (None where only reading tells).
 
     Attributes:
         schema: What its columns mean.
         dim: Length d of a full action vector.
         blocks: Number of parameter blocks: arms with a parameter each, or 1.
         whole: Whether rows hold the set of actions, not only the one that was played.
-        notes: What was noticed while opening it, in words.
-    """
+        dated: Whether times are dates; otherwise they are numbers.
+        notes: What was noticed while reading it, in words.
+        findings: Rows that were dropped in the latest pass, with numbers and reasons.
 
-    def __init__(
-        self,
-        source: Source,
-        schema: Schema,
-        *,
-        catalogue: Catalogue | None,
-        features: Encoder | None,
-        on_bad: str,
-    ) -> None:
-        Checker(on_bad)  # refuses a wrong choice now, not after an hour
-        self.source, self.schema = source, schema
-        self._on_bad = on_bad
-        self._names = Names()
-        self.notes = source.notes
-        peek = next((b for b in source.read(0) if b.num_rows), None)
-        if peek is None:
-            raise LogError(f"{source.name} has no rows")
-        _check_columns(peek, schema)
-        if _names_needed(peek, schema, catalogue, features):
-            self._collect_names()
-        self._layout: Layout = layout(peek, schema, catalogue, features, self._names)
-        self.dim, self.blocks = self._layout.dim, self._layout.blocks
-        self.whole = self._layout.whole
-        self.findings = Findings()
-        self.forgot_ids = False
-        self._end: float | None = None
-        self._decisions: float | None = None
-        self._rows = 0
-        self._scales: Any = None
-        time = column(peek, schema.time).type
-        self.dated = not (pa.types.is_integer(time) or pa.types.is_floating(time))
+    Examples:
+        >>> import pandas as pd
+        >>> from driftbandits.logs import Log
+        >>> frame = pd.DataFrame({"time": [0, 1, 2], "chosen": [0, 1, 0], "reward": [1, 0, 1]})
+        >>> log = Log.open(frame, arms=2)
+        >>> log.dim, log.check()["rows"]
+        (2, 3)
+    """
 
     @classmethod
     def open(
@@ -89,18 +70,10 @@ class Log:
             schema: What the columns mean; without it ``columns`` are the arguments of `Schema`.
             kind: Format of a file whose name does not tell: parquet, csv, jsonl, arrow, dsjson.
             catalogue: Sets of actions by id, where rows hold ids or nothing.
-            features: Encoder of named actions and contexts.
+            features: Encoder of named actions and contexts, such as `driftbandits.features`.
             on_bad: What to do with a row that cannot be right: "stop" or "drop".
             rows: Most rows that are read at a time.
             **columns: Fields of `Schema`, by name.
-
-        Examples:
-            >>> import pandas as pd
-            >>> from driftbandits.logs import Log
-            >>> frame = pd.DataFrame({"time": [0, 1, 2], "chosen": [0, 1, 0], "reward": [1, 0, 1]})
-            >>> log = Log.open(frame, arms=2)
-            >>> log.dim, sum(len(batch) for batch in log.batches())
-            (2, 3)
         """
         if schema is not None and columns:
             raise ValueError(f"give a schema or columns, not both: {', '.join(columns)}")
@@ -114,216 +87,88 @@ class Log:
             on_bad=on_bad,
         )
 
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """Names of the actions met so far; numbers where they have none."""
-        return tuple(self._names.positions)
+    def check(self, *, period: str = "auto", progress: Progress | None = None) -> Check:
+        """Is the log sound? See `driftbandits.logs.health.Check`."""
+        return check(self, period=period, progress=progress)
 
-    @property
-    def width(self) -> int:
-        """Length of a vector within its block."""
-        return self.dim // self.blocks
+    def drift(
+        self,
+        *,
+        simulations: int = 199,
+        seed: int = 0,
+        clock: str = "decisions",
+        progress: Progress | None = None,
+    ) -> Drift:
+        """Is it drifting? See `driftbandits.logs.drift.drift`."""
+        return drift(self, simulations=simulations, seed=seed, clock=clock, progress=progress)
 
-    def batches(
-        self, *, checker: Checker | None = None, skip: int = 0, progress: Progress | None = None
-    ) -> Iterator[Batch]:
-        """The rows in order, in batches; ``progress`` is told how many are done.
+    def memory(
+        self,
+        *,
+        memories: Array | None = None,
+        clock: str = "decisions",
+        resume: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Memory:
+        """Which memory fits? See `driftbandits.logs.memory.memory`."""
+        return memory(self, memories=memories, clock=clock, resume=resume, progress=progress)
 
-        ``skip`` rows are passed over, for a run that continues with a ``checker`` of its own.
+    def value(
+        self,
+        policies: Mapping[str, Target | str],
+        *,
+        period: str = "auto",
+        propensities: str = "logged",
+        progress: Progress | None = None,
+    ) -> Value:
+        """What would fixed policies have earned? See `driftbandits.logs.value.value`.
+
+        A policy is a function of the log and a batch, or a text as on the command line: uniform,
+        action:NAME, column:NAME, shares:FILE.csv, frozen:FILE.npz.
         """
-        end = self.end(progress) if self.schema.mature_after is not None else np.inf
-        checker = checker or Checker(self._on_bad)
-        done = skip
-        for table in self.source.read(skip):
-            most = max(1, _NUMBERS // max(1, self._numbers_per_row(table)))
-            for start in range(0, table.num_rows, most):
-                piece = table.slice(start, most)
-                batch = checker(self._batch(piece, done, end))
-                done += piece.num_rows
-                self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
-                if len(batch):
-                    yield batch
-                if progress is not None:
-                    progress(done, self.source.rows)
-            self._read_notes(table)
+        targets = {n: parse(p) if isinstance(p, str) else p for n, p in policies.items()}
+        return value(self, targets, period=period, propensities=propensities, progress=progress)
 
-    def end(self, progress: Progress | None = None) -> float:
-        """The latest time in the log, in seconds; the first call reads all times."""
-        if self._end is None:
-            latest, done = -np.inf, 0
-            times = [n for n in (self.schema.time, self.schema.reward_time) if n is not None]
-            for table in self.source.read(0, times):
-                for field in ("time", "reward_time"):
-                    found = optional(table, self.schema, field)
-                    if found is not None and not pa.types.is_null(found.type):
-                        values = seconds(found, field, self.schema.unit)
-                        latest = max(latest, float(np.nanmax(values, initial=-np.inf)))
-                done += table.num_rows
-                if progress is not None:
-                    progress(done, self.source.rows)
-            self._end = latest
-        return self._end
-
-    def span(self) -> tuple[float, float]:
-        """First decision and latest time, in seconds."""
-        first = next(iter(self.source.read(0)))
-        times = seconds(column(first, self.schema.time), self.schema.time, self.schema.unit)
-        return float(times[np.isfinite(times)][0]), self.end()
-
-    def decisions(self) -> float:
-        """Number of decisions, Σ count; the first call may read the log."""
-        if self._decisions is None:
-            name = self.schema.count
-            self._decisions, self._rows = 0.0, 0
-            for table in self.source.read(0, [self.schema.time, name or self.schema.time]):
-                found = optional(table, self.schema, "count")
-                self._rows += table.num_rows
-                self._decisions += (
-                    table.num_rows if found is None else float(np.nansum(floats(found, str(name))))
-                )
-        return self._decisions
-
-    @property
-    def rows(self) -> int:
-        """Number of rows, good and bad; the first call may read the log."""
-        if self.source.rows is not None:
-            return self.source.rows
-        self.decisions()
-        return self._rows
-
-    @property
-    def rate(self) -> float:
-        """Decisions per hour on average; NaN where no time passes."""
-        first, last = self.span()
-        return self.decisions() / ((last - first) / 3600.0) if last > first else float("nan")
-
-    def scales(self) -> Any:
-        """Root mean square of each coordinate of the first played vectors, shape (w,).
-
-        Only the first rows are used, so that nothing later changes an earlier prediction.
-        """
-        if self._scales is None:
-            total, rows = np.zeros(self.width), 0
-            for batch in self.batches():
-                played = batch.vectors[batch.played[: _FIRST - rows]]
-                total += (played**2).sum(axis=0)
-                rows += len(played)
-                if rows >= _FIRST:
-                    break
-            size = np.sqrt(total / max(rows, 1))
-            self._scales = np.where(size > 0.0, size, 1.0)
-        return self._scales
-
-    def _numbers_per_row(self, table: pa.RecordBatch) -> int:
-        return max(1, table.nbytes // max(1, table.num_rows) // 8)
-
-    def _batch(self, table: pa.RecordBatch, done: int, end: float) -> Batch:
-        schema, n = self.schema, table.num_rows
-        sets = self._layout.sets(table)
-        time = seconds(column(table, schema.time), schema.time, schema.unit)
-        count = self._numbers(table, "count", 1.0)
-        reward, arrival = self._rewards(table, time, end)
-        return Batch(
-            row=np.arange(done + 1, done + n + 1),
-            time=time,
-            vectors=sets.vectors,
-            blocks=sets.blocks,
-            labels=sets.labels,
-            first=sets.first,
-            size=sets.size,
-            chosen=self._chosen(table, sets),
-            propensity=self._numbers(table, "propensity", np.nan),
-            reward=reward / np.where(count > 0, count, 1.0) if schema.total else reward,
-            arrival=arrival,
-            count=count,
-            id=texts(optional(table, schema, "id")),
-            policy=texts(optional(table, schema, "policy")),
-            table=table,
+    def replay(
+        self,
+        policies: Mapping[str, Policy],
+        *,
+        learn: str = "accepted",
+        share: float | None = None,
+        period: str = "auto",
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Value:
+        """What would policies that learn have earned? See `driftbandits.logs.replay.replay`."""
+        return replay(
+            self,
+            policies,
+            learn=learn,
+            share=share,
+            period=period,
+            seed=seed,
+            progress=progress,
         )
 
-    def _numbers(self, table: pa.RecordBatch, field: str, missing: float) -> Any:
-        found = optional(table, self.schema, field)
-        if found is None:
-            return np.full(table.num_rows, missing)
-        return floats(found, getattr(self.schema, field))
+    def fit(
+        self, policy: Learner, *, decide: bool | None = None, progress: Progress | None = None
+    ) -> Learner:
+        """A copy of a policy that has lived through the log. See `driftbandits.logs.fit.fit`."""
+        return fit(self, policy, decide=decide, progress=progress)
 
-    def _rewards(self, table: pa.RecordBatch, time: Any, end: float) -> tuple[Any, Any]:
-        """Rewards and when they came; a missing one that is mature is the default by then."""
-        schema = self.schema
-        reward = floats(column(table, schema.reward), schema.reward).copy()
-        found = optional(table, schema, "reward_time")
-        came = time.copy()
-        if found is not None:
-            given = seconds(found, str(schema.reward_time), schema.unit)
-            came = np.where(np.isnan(given), time, given)
-        if schema.mature_after is not None:
-            ripe = time + 3600.0 * schema.mature_after
-            default = np.isnan(reward) & (ripe <= end)
-            reward[default] = schema.default
-            came[default] = ripe[default]
-        came[np.isnan(reward)] = np.inf
-        return reward, came
+    def sums(
+        self,
+        *,
+        memories: Any = (float("inf"),),
+        period: str | None = None,
+        workers: int = 2,
+        progress: Progress | None = None,
+    ) -> dict[str, Sums]:
+        """Sums that merge exactly. See `driftbandits.logs.sums.sums`."""
+        return sums(self, memories=memories, period=period, workers=workers, progress=progress)
 
-    def _chosen(self, table: pa.RecordBatch, sets: Sets) -> Ints:
-        if not self.whole:
-            return np.zeros(table.num_rows, dtype=np.int64)
-        if self.schema.chosen is None:
-            raise LogError("the schema must name the column of what was chosen")
-        found = column(table, self.schema.chosen)
-        if pa.types.is_string(found.type) or pa.types.is_large_string(found.type):
-            return _positions(found, sets, self._names)
-        values = floats(found, self.schema.chosen)
-        whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**62)
-        return np.where(whole, np.nan_to_num(values), -1).astype(np.int64)
-
-    def _collect_names(self) -> None:
-        """Names of actions in the first rows, for a log that names its actions and no more."""
-        read = 0
-        for table in self.source.read(0):
-            inner = column(table, str(self.schema.actions)).flatten()
-            for name in inner.unique().to_pylist():
-                self._names(name)
-            read += table.num_rows
-            if read >= 100_000:
-                break
-
-    def _read_notes(self, table: pa.RecordBatch) -> None:
-        """What an importer left out, counted up to this batch."""
-        found = {k: v for k, v in (table.schema.metadata or {}).items() if v.isdigit()}
-        left_out = [f"{v.decode()} {k.decode()} left out" for k, v in found.items() if v != b"0"]
-        self.notes = (*self.source.notes, *left_out)
-
-
-def _check_columns(table: pa.RecordBatch, schema: Schema) -> None:
-    """Refuse columns that the user named and the log does not have."""
-    for field in ("time", "reward"):
-        column(table, getattr(schema, field))
-    for field in ("propensity", "reward_time", "count", "id", "policy"):
-        optional(table, schema, field)
-
-
-def _names_needed(
-    table: pa.RecordBatch, schema: Schema, catalogue: Catalogue | None, features: Encoder | None
-) -> bool:
-    if schema.action is not None or catalogue is not None or features is not None:
-        return False
-    if schema.arms is not None or schema.actions not in table.schema.names:
-        return False
-    kind = column(table, str(schema.actions)).type
-    return bool(pa.types.is_list(kind) and pa.types.is_string(kind.value_type))
-
-
-def _positions(names: Any, sets: Sets, known: Names) -> Ints:
-    """Position of each row's named action within its set; −1 where it is not there."""
-    wanted = np.array([known.positions.get(n, -2) for n in names.to_pylist()], dtype=np.int64)
-    # Rows of one size, as most logs have, need no loop.
-    if len(set(sets.size.tolist())) == 1:
-        size = int(sets.size[0])
-        labels = sets.labels[sets.first[:, None] + np.arange(size)]
-        found = labels == wanted[:, None]
-        return np.where(found.any(axis=1), found.argmax(axis=1), -1)
-    out = np.full(len(wanted), -1, dtype=np.int64)
-    for i, (first, size) in enumerate(zip(sets.first, sets.size, strict=True)):
-        match = np.flatnonzero(sets.labels[first : first + size] == wanted[i])
-        out[i] = match[0] if len(match) else -1
-    return out
+    def to_environment(
+        self, *, memory: float | None = None, rounds: int = 10_000, seed: int = 0
+    ) -> LogModel:
+        """A simulator built from the log. See `driftbandits.logs.world.to_environment`."""
+        return to_environment(self, memory=memory, rounds=rounds, seed=seed)

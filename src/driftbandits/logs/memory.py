@@ -7,6 +7,7 @@ needed, and nothing later changes an earlier prediction.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -14,10 +15,11 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
-from .log import Log, Progress
+from .reading import LogReader, Progress
 from .passes import Pass
 from .schema import CannotAnswer
-from .units import is_aggregated, of_same_time, of_size, stretches
+from .resuming import Checkpoint
+from .units import Stretches, is_aggregated, of_same_time, of_size
 
 # Memories within this many log units of the best are as good.
 CLOSE = 2.0
@@ -93,7 +95,7 @@ def say_hours(hours: float) -> str:
     return f"{hours / 24.0:.3g} days"
 
 
-def grid(log: Log, count: int) -> Array:
+def grid(log: LogReader, count: int) -> Array:
     """``count`` memories from short to never, evenly spaced on a logarithmic scale."""
     decisions, rows = log.decisions(), log.rows
     if rows < 30:
@@ -104,10 +106,11 @@ def grid(log: Log, count: int) -> Array:
 
 
 def memory(
-    log: Log,
+    log: LogReader,
     *,
     memories: Array | None = None,
     clock: str = "decisions",
+    resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Memory:
     """Prequential evidence for a grid of memories; see `Memory`.
@@ -116,6 +119,8 @@ def memory(
         log: The log.
         memories: Memories in decisions; 15 and "never" unless given.
         clock: Whether weights fade with ``decisions`` or with ``hours``.
+        resume: File that keeps what has been done, every half minute. A later call with the same
+            log and arguments continues from it; at the end it is removed.
         progress: Told how many rows are done.
     """
     lanes = grid(log, 16) if memories is None else np.append(np.asarray(memories, float), np.inf)
@@ -125,9 +130,13 @@ def memory(
     passes = [Pass(lanes, **options), Pass(lanes, **options, instant=True)]
     # Predictions of long vectors are refreshed every few rows: the factorisations dominate.
     cut = of_same_time if is_aggregated(log) else of_size(max(1, log.width // 16))
-    with ThreadPoolExecutor(2) as threads:
-        for rows, ends in stretches(log, clock=clock, cut=cut, progress=progress):
+    walk = Stretches(log, clock=clock, cut=cut, progress=progress)
+    parts = {"walk": walk, "real": passes[0], "instant": passes[1]}
+    kept = Checkpoint(resume, parts, f"memory {clock} {lanes.tolist()} {log.source.stamp}")
+    with ThreadPoolExecutor(2) as threads, kept:
+        for rows, ends in walk:
             list(threads.map(lambda one, r=rows, e=ends: one.take(r, e), passes))
+            kept.save()
     real, instant = passes
     if real.state.scored[0] == 0:
         raise CannotAnswer("memory needs rewards that differ; too few are known and not all equal")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Batch
-from .log import Log
+from .reading import LogReader
 from .memory import grid
 from .passes import RIDGE, Clock, Pass, single_units, stretch
 
@@ -24,7 +24,7 @@ class RewardModel:
     they are used for.
     """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: LogReader) -> None:
         self._clock, self._scales = Clock("decisions", log.rate), log.scales()
         self._pass = Pass(grid(log, _LANES), width=log.width, blocks=log.blocks)
         self._shape = (log.blocks, log.width)

@@ -26,7 +26,7 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch
-from .log import Log, Progress
+from .reading import LogReader, Progress
 from .model import RewardModel
 from .schema import CannotAnswer
 from .value import (
@@ -93,7 +93,7 @@ class Player:
 
 
 def replay(
-    log: Log,
+    log: LogReader,
     policies: Mapping[str, Policy],
     *,
     learn: str = "accepted",
@@ -151,7 +151,7 @@ def _part(batch: Batch, part: slice) -> Batch:
     return replace(batch, table=None).where(mask)
 
 
-def _least_propensity(log: Log) -> float:
+def _least_propensity(log: LogReader) -> float:
     least = np.inf
     for batch in log.batches():
         if (batch.count != 1.0).any():

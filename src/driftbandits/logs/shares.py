@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Batch
-from .log import Log
+from .reading import LogReader
 
 _MEMORY = 2000.0
 
@@ -18,7 +18,7 @@ class RunningShares:
     rows it is used for, in steps of 100 rows.
     """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: LogReader) -> None:
         self._log = log
         self._plays = np.zeros(0)
         self._could = np.zeros(0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.arrays import Array, whole
 from .batch import Ints, embedded
-from .log import Log, Progress
+from .reading import LogReader, Progress
 from .periods import Periods
 
 
@@ -99,7 +99,7 @@ class Sums:
 
 
 def sums(
-    log: Log,
+    log: LogReader,
     *,
     memories: Any = (np.inf,),
     period: str | None = None,
@@ -142,7 +142,7 @@ def sums(
 
 
 def _piece(
-    log: Log, batch: Any, rows: Ints | None, gammas: Array, clock: Array, label: str
+    log: LogReader, batch: Any, rows: Ints | None, gammas: Array, clock: Array, label: str
 ) -> tuple[str, Sums]:
     part = slice(None) if rows is None else rows
     played = batch.played[part]

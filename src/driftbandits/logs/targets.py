@@ -13,11 +13,11 @@ from ..core.arrays import Array
 from ..policies import Policy, load
 from .batch import Batch, Ints
 from .columns import column, floats
-from .log import Log
+from .reading import LogReader
 from .schema import LogError
 
 # Probabilities of all actions of all rows, one after another: shape (Σ size,).
-Target = Callable[[Log, Batch], Array]
+Target = Callable[[LogReader, Batch], Array]
 
 
 def starts(batch: Batch) -> Ints:
@@ -31,7 +31,7 @@ def entries(batch: Batch) -> Ints:
     return np.asarray(np.repeat(batch.first, batch.size) + offsets)
 
 
-def uniform(log: Log, batch: Batch) -> Array:
+def uniform(log: LogReader, batch: Batch) -> Array:
     """Every action with the same probability."""
     return np.asarray(np.repeat(1.0 / batch.size, batch.size))
 
@@ -39,7 +39,7 @@ def uniform(log: Log, batch: Batch) -> Array:
 def always(name: str) -> Target:
     """One action, by name, wherever it can be played; uniform elsewhere."""
 
-    def target(log: Log, batch: Batch) -> Array:
+    def target(log: LogReader, batch: Batch) -> Array:
         if name not in log.action_names:
             known = ", ".join(log.action_names[:20])
             raise LogError(f"action {name!r} is not in the log; it has {known}")
@@ -54,7 +54,7 @@ def always(name: str) -> Target:
 def logged_column(name: str) -> Target:
     """Probabilities from a list column of the log, one per action of the row."""
 
-    def target(log: Log, batch: Batch) -> Array:
+    def target(log: LogReader, batch: Batch) -> Array:
         lists = column(batch.table, name)
         lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
         if not np.array_equal(lengths, batch.size):
@@ -76,7 +76,7 @@ def shares(table: pd.DataFrame) -> Target:
     keys = [name for name in table.columns if name not in ("action", "probability")]
     wide = table.assign(action=table["action"].astype(str))
 
-    def target(log: Log, batch: Batch) -> Array:
+    def target(log: LogReader, batch: Batch) -> Array:
         where = {name: i for i, name in enumerate(log.action_names)}
         index = wide["action"].map(where)
         if index.isna().any():
@@ -113,7 +113,7 @@ def _matching(batch: Batch, keys: list[str], groups: list[Any]) -> Ints:
 def frozen(policy: Policy) -> Target:
     """A policy as it is: it chooses and does not learn."""
 
-    def target(log: Log, batch: Batch) -> Array:
+    def target(log: LogReader, batch: Batch) -> Array:
         out, first = np.zeros(int(batch.size.sum())), starts(batch)
         player = policy.copy()
         for i in range(len(batch)):

@@ -17,7 +17,7 @@ import pandas as pd
 from ..core.arrays import Array
 from .batch import Batch
 from .intervals import Anytime, t_interval
-from .log import Log, Progress
+from .reading import LogReader, Progress
 from .model import RewardModel
 from .periods import Periods
 from .schema import CannotAnswer
@@ -223,7 +223,7 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
 
 
 def value(
-    log: Log,
+    log: LogReader,
     policies: Mapping[str, Target],
     *,
     period: str = "auto",
@@ -303,7 +303,7 @@ def as_logged(rows: Batch) -> Array:
     return np.stack([one, reward, one, reward, reward, reward], axis=1)
 
 
-def check_answerable(log: Log, propensities: str) -> None:
+def check_answerable(log: LogReader, propensities: str) -> None:
     """Refuse what the log cannot answer."""
     if propensities not in ("logged", "estimated"):
         raise ValueError(f"propensities must be one of logged, estimated, got {propensities!r}")
@@ -321,7 +321,7 @@ def check_answerable(log: Log, propensities: str) -> None:
         )
 
 
-def make_evaluation(log: Log, period: str) -> Evaluation:
+def make_evaluation(log: LogReader, period: str) -> Evaluation:
     """An empty evaluation of a log by period, with bounds of rewards where they are known."""
     span = log.span()
     periods = Periods.named(period, span=span[1] - span[0], dated=log.dated)
@@ -329,7 +329,7 @@ def make_evaluation(log: Log, period: str) -> Evaluation:
 
 
 def summary(
-    log: Log, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
+    log: LogReader, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
 ) -> Value:
     """The value of a finished evaluation."""
     refused, warnings = [], []

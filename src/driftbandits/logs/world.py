@@ -13,7 +13,7 @@ from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from ..environments import ActionSequence, Environment, Trajectory
 from ..environments.noise import NoiseSequence
-from .log import Log
+from .reading import LogReader
 from .memory import memory as find_memory
 from .schema import CannotAnswer
 
@@ -35,7 +35,7 @@ class LogModel(Environment):
 
 
 def to_environment(
-    log: Log, *, memory: float | None = None, rounds: int = 10_000, seed: int = 0
+    log: LogReader, *, memory: float | None = None, rounds: int = 10_000, seed: int = 0
 ) -> LogModel:
     """A simulator of the last ``rounds`` rows of a log.
 
@@ -64,7 +64,7 @@ def to_environment(
     )
 
 
-def _last_rows(log: Log, rounds: int) -> tuple[Array, Array, Array]:
+def _last_rows(log: LogReader, rounds: int) -> tuple[Array, Array, Array]:
     """Sets (n, K, d), played vectors (n, d) and rewards (n,) of the last rows."""
     sets: list[Array] = []
     rewards: list[float] = []
