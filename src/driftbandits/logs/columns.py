@@ -158,7 +158,9 @@ def _parsed_lists(array: Any) -> Any:
         try:
             return pa.array([None if t is None else json.loads(t) for t in array.to_pylist()])
         except (ValueError, pa.ArrowInvalid) as error:
-            raise LogError(f"a column of lists must hold JSON in a text file: {error}") from None
+            raise LogError(
+                f"a column of texts must hold lists as JSON ({error}); set ids need a catalogue"
+            ) from None
     return array
 
 

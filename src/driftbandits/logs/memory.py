@@ -98,8 +98,6 @@ def say_hours(hours: float) -> str:
 def grid(log: LogReader, count: int) -> Array:
     """``count`` memories from short to never, evenly spaced on a logarithmic scale."""
     decisions, rows = log.decisions(), log.rows
-    if rows < 30:
-        raise CannotAnswer(f"memory needs at least 30 rows, the log has {rows}")
     shortest = _SHORTEST * decisions / rows
     longest = max(decisions / 2.0, 2.0 * shortest)
     return np.append(np.geomspace(shortest, longest, count - 1), np.inf)
@@ -123,6 +121,8 @@ def memory(
             log and arguments continues from it; at the end it is removed.
         progress: Told how many rows are done.
     """
+    if log.rows < 30:
+        raise CannotAnswer(f"memory needs at least 30 rows, the log has {log.rows}")
     lanes = grid(log, 16) if memories is None else np.append(np.asarray(memories, float), np.inf)
     if not (lanes > 1.0).all():
         raise ValueError(f"memories must be above 1 decision, got {lanes.min():g}")
