@@ -19,7 +19,7 @@ from .features import Features
 from .figures.log_report import LogReport, write_log_report
 from .figures.logs import plot_drift, plot_memory, plot_value
 from .figures.style import save
-from .logs import CannotAnswer, Catalogue, Log, Schema, Value
+from .logs import CannotAnswer, Catalogue, Log, LogError, Schema, Value
 from .logs.candidates import Facts, candidate, is_fixed
 from .logs.reading import Progress as Report
 
@@ -139,9 +139,13 @@ def _open(options: dict[str, Any]) -> Log:
         arms = options["arms"]
         settings["arms"] = int(arms) if arms.isdigit() else tuple(arms.split(","))
     features = options["features"]
+    try:
+        schema = Schema(**settings)
+    except (TypeError, ValueError) as error:
+        raise LogError(str(error)) from None
     return Log.open(
         options["file"],
-        Schema(**settings),
+        schema,
         kind=options["kind"],
         catalogue=_catalogue(options["catalogue"]),
         features=None if features is None else Features.from_json(features.read_text("utf-8")),

@@ -12,6 +12,7 @@ import numpy as np
 from ..policies import Policy, registered
 from .memory import memory
 from .reading import LogReader
+from .schema import LogError
 
 FIXED = ("uniform", "action", "column", "shares", "frozen")
 
@@ -54,12 +55,12 @@ def candidate(log: LogReader, text: str, facts: Facts | None = None) -> Policy:
     known = registered()
     kind = known.get(name) or next((p for p in known.values() if p.__name__ == name), None)
     if kind is None:
-        raise ValueError(f"policy must be one of {', '.join(known)}, got {name!r}")
+        raise LogError(f"policy must be one of {', '.join(known)}, got {name!r}")
     settings = _settings(rest)
     takes = inspect.signature(kind).parameters
     unknown = [key for key in settings if key not in takes]
     if unknown:
-        raise ValueError(f"{name} has no setting {unknown[0]!r}; it takes {', '.join(takes)}")
+        raise LogError(f"{name} has no setting {unknown[0]!r}; it takes {', '.join(takes)}")
     wanted = {key for key in ("gamma", "window", "period", "tau") if key in takes} - set(settings)
     facts = facts or Facts.of(log, with_memory=bool(wanted))
     told: dict[str, Any] = {
@@ -72,7 +73,10 @@ def candidate(log: LogReader, text: str, facts: Facts | None = None) -> Policy:
     }
     required = {"dim", "action_bound", "noise", *wanted}
     filled = {k: v for k, v in told.items() if k in takes and k in required}
-    return kind(**{**filled, **settings})
+    try:
+        return kind(**{**filled, **settings})
+    except (TypeError, ValueError) as error:
+        raise LogError(f"{text}: {error}") from None
 
 
 def _settings(text: str) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def _settings(text: str) -> dict[str, Any]:
     for pair in filter(None, (piece.strip() for piece in text.split(","))):
         key, separator, value = pair.partition("=")
         if not separator:
-            raise ValueError(f"settings of a policy are key=value, got {pair!r}")
+            raise LogError(f"settings of a policy are key=value, got {pair!r}")
         try:
             out[key.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:

@@ -61,14 +61,15 @@ class Drift:
     """What `Log.drift` found.
 
     Attributes:
-        p: P-value of payoffs that do not drift: twice the smaller one of ``payoffs`` and
-            ``differences``.
+        p: P-value of payoffs that do not drift in any of three ways: the smallest of ``payoffs``,
+            ``level`` and ``differences``, times their number (Bonferroni).
         payoffs: Rewards given actions.
         level: What all actions have in common.
         differences: What sets actions apart; None where single rows cannot tell.
         contexts: The sets of actions; None where they are not logged or never vary.
         when: One row per period of the log: how much evidence for drift it brought.
         evidence: One row per memory: memory, hours, evidence, for the picture.
+        dim: Length of the log's vectors.
         dated: Whether times are dates.
     """
 
@@ -79,6 +80,7 @@ class Drift:
     contexts: Question | None
     when: pd.DataFrame
     evidence: pd.DataFrame
+    dim: int
     dated: bool
 
     @property
@@ -97,10 +99,12 @@ class Drift:
         if self.differences is not None:
             verb = "move" if self.differences.drifts else "show no drift"
             parts.append(f"differences between actions {verb} (p = {self.differences.p:.2g})")
+        lead = f"Payoffs drift (p = {self.p:.2g}): {', '.join(parts)}."
+        if np.isinf(self.payoffs.memory):
+            return f"{lead} No memory of the vectors follows it; they may lack a constant 1."
         memory = f"{say_memory(self.payoffs.memory)} decisions ({say_hours(self.payoffs.hours)})"
         return (
-            f"Payoffs drift (p = {self.p:.2g}): {', '.join(parts) or 'level and differences'}. "
-            f"A memory of about {memory} predicts best; most of the evidence came between "
+            f"{lead} A memory of about {memory} predicts best; most of the evidence came between "
             f"{self._peak()}." + self._contexts()
         )
 
@@ -136,9 +140,11 @@ class Drift:
     def snippet(self) -> str:
         """Configuration that follows from the answer."""
         if not self.drifting:
-            return "policy = LinUCB(dim=...)  # no drift found"
+            return f"policy = LinUCB(dim={self.dim})  # no drift found"
+        if np.isinf(self.payoffs.memory):
+            return f"policy = AdaptiveLinUCB(dim={self.dim})  # drifts, at no one pace"
         gamma = 1.0 - 1.0 / self.payoffs.memory
-        return f"policy = DLinUCB(dim=..., gamma={gamma:.6g})"
+        return f"policy = DLinUCB(dim={self.dim}, gamma={gamma:.6g})"
 
 
 def busiest(when: pd.DataFrame) -> tuple[float, float]:
@@ -172,7 +178,7 @@ def drift(
         clock: Whether weights fade with ``decisions`` or with ``hours``.
         progress: Told how many rows are done.
     """
-    whole("simulations", simulations, least=19)
+    whole("simulations", simulations, least=59)
     study = _Study(log, simulations, seed, clock)
     study.fit(progress)
     study.simulate(progress)
@@ -182,7 +188,10 @@ def drift(
     level = study.series_question("level", study.levels())
     offered = study.context_means()
     contexts = study.series_question("contexts", offered) if offered is not None else None
-    p = payoffs.p if differences is None else min(1.0, 2.0 * min(payoffs.p, differences.p))
+    assert payoffs is not None
+    assert level is not None
+    answers = [q.p for q in (payoffs, level, differences) if q is not None]
+    p = min(1.0, len(answers) * min(answers))
     gains = study.plain.trace
     best = int(np.argmax(study.plain.evidence))
     when = pd.DataFrame(
@@ -195,8 +204,7 @@ def drift(
             "evidence": study.plain.evidence - study.plain.evidence[-1],
         }
     )
-    assert level is not None
-    return Drift(p, payoffs, level, differences, contexts, when, evidence, log.dated)
+    return Drift(p, payoffs, level, differences, contexts, when, evidence, log.dim, log.dated)
 
 
 class _Study:

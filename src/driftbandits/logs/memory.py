@@ -35,12 +35,14 @@ class Memory:
             hours, log-evidence, whether it is the best, whether it is within 2 log units of it, and
             the evidence had all rewards come at once.
         clock: What memories are measured on: decisions or hours.
+        dim: Length of the log's vectors.
         rows: Number of rewards that were predicted.
         trace: Evidence of every memory over time: one row per point, ``time`` in seconds.
     """
 
     table: pd.DataFrame
     clock: str
+    dim: int
     rows: int
     trace: pd.DataFrame
 
@@ -76,8 +78,8 @@ class Memory:
     def snippet(self) -> str:
         """Configuration of a policy with this memory."""
         if np.isinf(self.best):
-            return "policy = LinUCB(dim=...)  # nothing to forget"
-        return f"policy = DLinUCB(dim=..., gamma={self.gamma:.6g})  # {say_hours(self.hours)}"
+            return f"policy = LinUCB(dim={self.dim})  # nothing to forget"
+        return f"policy = DLinUCB(dim={self.dim}, gamma={self.gamma:.6g})  # {say_hours(self.hours)}"
 
 
 def say_memory(memory: float) -> str:
@@ -152,4 +154,4 @@ def memory(
     )
     trace = pd.DataFrame(real.trace.values, columns=[say_memory(m) for m in lanes])
     trace.insert(0, "time", real.trace.times)
-    return Memory(table, clock, int(real.state.scored[0]), trace)
+    return Memory(table, clock, log.dim, int(real.state.scored[0]), trace)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Ints
+from .schema import LogError
 
 _HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0}
 # The epoch began on a Thursday; weeks begin on Mondays.
@@ -42,7 +43,7 @@ class Periods:
         except ValueError:
             hours = -1.0
         if not 0.0 < hours < np.inf:
-            raise ValueError(
+            raise LogError(
                 f"period must be auto, hour, day, week or a number of hours, got {name!r}"
             )
         return cls(hours, dated)

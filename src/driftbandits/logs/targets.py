@@ -82,10 +82,11 @@ def shares(table: pd.DataFrame) -> Target:
         if index.isna().any():
             raise LogError(f"action {wide.loc[index.isna(), 'action'].iloc[0]!r} is not in the log")
         by_label = np.zeros((1 + len(table), len(where)))
-        groups = list(wide.groupby(keys).groups.items()) if keys else [((), wide.index)]
-        for g, (_, rows) in enumerate(groups):
-            by_label[g, index.loc[rows].to_numpy(dtype=np.int64)] = wide.loc[rows, "probability"]
-        group = _matching(batch, keys, [key for key, _ in groups])
+        groups = [tuple(row) for row in wide[keys].drop_duplicates().itertuples(index=False)]
+        member = {group: g for g, group in enumerate(groups)}
+        own = [member[tuple(row)] for row in wide[keys].itertuples(index=False)]
+        by_label[own, index.to_numpy(dtype=np.int64)] = wide["probability"]
+        group = _matching(batch, keys, groups)
         out = by_label[np.repeat(group, batch.size), batch.labels[entries(batch)]]
         total = np.add.reduceat(out, starts(batch))
         if (total <= 0.0).any():
@@ -96,12 +97,12 @@ def shares(table: pd.DataFrame) -> Target:
     return target
 
 
-def _matching(batch: Batch, keys: list[str], groups: list[Any]) -> Ints:
+def _matching(batch: Batch, keys: list[str], groups: list[tuple[Any, ...]]) -> Ints:
     """Which group of the table each row belongs to."""
     if not keys:
         return np.zeros(len(batch), dtype=np.int64)
     columns = [column(batch.table, key).to_pylist() for key in keys]
-    where = {group if isinstance(group, tuple) else (group,): g for g, group in enumerate(groups)}
+    where = {group: g for g, group in enumerate(groups)}
     out = np.array([where.get(row, -1) for row in zip(*columns, strict=True)], dtype=np.int64)
     if (out < 0).any():
         bad = int(np.flatnonzero(out < 0)[0])
