@@ -72,7 +72,8 @@ def world(
         actions = np.concatenate([actions, np.ones((rounds, arms, 1))], axis=2)
         theta = np.concatenate([0.1 * theta, np.full((rounds, 1), 0.4)], axis=1)
         means = np.einsum("nkd,nd->nk", actions, theta)
-        assert means.min() > 0 and means.max() < 1
+        assert means.min() > 0
+        assert means.max() < 1
         noise_draws = rng.random(rounds)
     else:
         noise_draws = noise * rng.normal(size=rounds)

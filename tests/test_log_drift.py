@@ -11,8 +11,8 @@ from scipy import stats
 
 from driftbandits.logs import CannotAnswer, Drift, Log
 from driftbandits.logs.drift import busiest
-from driftbandits.logs.stationary import Level, centred
 from driftbandits.logs.passes import Stretch
+from driftbandits.logs.stationary import Level, centred
 from log_worlds import world
 
 
@@ -97,7 +97,9 @@ def test_differences_are_what_a_level_cannot_change() -> None:
         reward=rng.normal(size=(32, 1)),
     )
     ends = np.array([0, 16, 32])
-    moved = Stretch(**{**vars(rows), "reward": rows.reward + np.repeat([[5.0], [-7.0]], 16, axis=0)})
+    moved = Stretch(
+        **{**vars(rows), "reward": rows.reward + np.repeat([[5.0], [-7.0]], 16, axis=0)}
+    )
     ours, theirs = centred(rows, ends, 1), centred(moved, ends, 1)
     np.testing.assert_allclose(ours.reward, theirs.reward, atol=1e-12)
     assert ours.vectors[:16].sum(axis=0) == pytest.approx(0.0, abs=1e-12)

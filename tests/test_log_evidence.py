@@ -151,8 +151,12 @@ def test_a_pass_continues_where_it_was(tmp_path: Path) -> None:
             raise Stop
 
     save = Checkpoint.save
+
+    def always(self: Checkpoint, *, now: bool = False) -> None:
+        save(self, now=True)
+
     try:
-        Checkpoint.save = lambda self, now=False: save(self, now=True)  # type: ignore[method-assign]
+        Checkpoint.save = always  # type: ignore[method-assign]
         with pytest.raises(Stop):
             Log.open(frame, rows=100).memory(resume=part, progress=stop)
         assert part.exists()

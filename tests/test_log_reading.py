@@ -78,7 +78,7 @@ def test_frames_and_layouts_give_the_same_rows() -> None:
     same(Log.open(pl.from_pandas(frame)), expected)
     same(Log.open(pa.Table.from_pandas(frame)), expected)
     same(Log.open(wide(frame)), expected)
-    flat = frame.assign(actions=[sum(row, []) for row in frame["actions"]])
+    flat = frame.assign(actions=[np.ravel(row).tolist() for row in frame["actions"]])
     same(Log.open(flat, dim=2), expected)
     sets = {f"set {i}": row for i, row in enumerate(frame["actions"])}
     ids = frame.assign(actions=list(sets))
@@ -160,12 +160,14 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "change", "reason"), BAD, ids=[b[0] + str(i) for i, b in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("what", "change", "reason"), BAD, ids=[b[0] + str(i) for i, b in enumerate(BAD)]
+)
 @pytest.mark.parametrize("rows", [8, 1000])
 def test_a_row_that_cannot_be_right_is_named(
     what: str, change: dict[str, Any], reason: str, rows: int
 ) -> None:
-    records = WORLD.frame.assign(id=[str(i) for i in range(60)]).to_dict("records")
+    records: list[Any] = WORLD.frame.assign(id=[str(i) for i in range(60)]).to_dict("records")
     records[20] |= change
     frame = pd.DataFrame(records)
     with pytest.raises(LogError, match=f"row 21: {reason}"):

@@ -85,7 +85,9 @@ def test_rejected_rows_move_the_clock() -> None:
 
     policy = Watched(dim=3, gamma=0.98, noise=0.3, action_bound=9.0)
     found = Log.open(w.frame).replay({"D": policy})
-    assert found.acceptance["D"] == len(seen) / 400 or found.acceptance["D"] == (len(seen) + 1) / 400
+    assert (
+        found.acceptance["D"] == len(seen) / 400 or found.acceptance["D"] == (len(seen) + 1) / 400
+    )
     # A uniform logger over five actions agrees in a fifth of the rows: 4 standard errors of 2%.
     assert abs(found.acceptance["D"] - 0.2) < 0.08
     assert max(seen) > 350  # rounds are rows of the log, not rows that were accepted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -36,7 +37,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def page(chromium: Browser, report: str) -> Iterator[Browser]:  # noqa: F811
+def page(chromium: Browser, report: str) -> Iterator[Browser]:
     chromium.get_log("performance")  # type: ignore[no-untyped-call]
     chromium.get(report)
     until(lambda: chromium.execute_script("return document.querySelectorAll('.main-svg').length"))
@@ -54,10 +55,9 @@ def test_all_answers_are_there(page: Browser) -> None:
         "Health", "Drift", "Memory", "Values by period", "What cannot be answered", "Configuration",
     ]  # fmt: skip
     for name, traces in (("drift", 1), ("memory", 2), ("value", 3)):
-        until(
-            lambda n=name: page.execute_script(f"return document.getElementById('{n}-plot').data")
-        )
-        drawn = page.execute_script(f"return document.getElementById('{name}-plot').data.length")
+        script = f"return document.getElementById('{name}-plot').data?.length"
+        until(partial(page.execute_script, script))
+        drawn = page.execute_script(script)
         assert drawn == traces
     text = page.find_element(By.ID, "unanswered").text
     assert "because <b>no</b>" in text

@@ -50,13 +50,13 @@ _POLICY = click.option(
 
 @click.group(name="log")
 def log_group() -> None:
-    """Ask a log of your own: is it sound, does it drift, what would a policy have earned.
+    r"""Ask a log of your own: is it sound, does it drift, what would a policy have earned.
 
     FILE is Parquet, CSV, JSON lines, Arrow or dsjson, with one row per decision. The columns are
     time, actions (or --arms, --action), chosen, propensity, reward, and optionally reward_time,
     count, id and policy. Options tell where a log has other names.
 
-    \\b
+    \b
     Examples:
       driftbandits log check log.parquet
       driftbandits log drift log.csv --time timestamp --reward click --chosen item --arms 80

@@ -1,4 +1,4 @@
-"""The report of a log: health, verdict, evidence, values and what cannot be answered, as one page."""
+"""The report of a log: health, verdict, evidence, values and open questions, as one page."""
 
 from __future__ import annotations
 
@@ -99,6 +99,10 @@ def _parts(report: LogReport) -> list[tuple[str, str, str]]:
     return parts
 
 
+def _records(frame: pd.DataFrame) -> list[Any]:
+    return list(frame.itertuples())
+
+
 def _words(lines: Sequence[str], *, kind: str = "") -> str:
     return "".join(f'<p class="{kind}">{escape(line)}</p>' for line in lines)
 
@@ -109,7 +113,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, (int, np.integer)):
         return f"{value:,}"
     if isinstance(value, (float, np.floating)):
-        return number(float(value)) if abs(value) >= 0.001 or value == 0 else f"{value:.2g}"
+        size = float(value)
+        return number(size) if abs(size) >= 0.001 or size == 0 else f"{size:.2g}"
     return escape(str(value))
 
 
@@ -142,7 +147,7 @@ def _drift(drift: Drift) -> str:
 def _memory(memory: Memory) -> str:
     rows = [
         [say_memory(row.memory), _cell(row.hours), _cell(row.evidence), _cell(row.best)]
-        for row in memory.table.itertuples()
+        for row in _records(memory.table)
     ]
     return (
         _words([memory.sentence])
@@ -162,9 +167,11 @@ def _values(values: Sequence[Value]) -> str:
     rows, accepted, lost = [], [], []
     for value in values:
         whole = value.table[value.table["period"] == ALL]
-        for row in whole.itertuples():
+        for row in _records(whole):
             cells = [escape(f"{row.policy}, {row.estimator}"), number(row.estimate)]
-            rows.append([*cells, interval(row.low, row.high), _cell(row.rows), _cell(row.effective)])
+            rows.append(
+                [*cells, interval(row.low, row.high), _cell(row.rows), _cell(row.effective)]
+            )
         accepted += [[escape(name), f"{share:.1%}"] for name, share in value.acceptance.items()]
         if value.lost is not None:
             mean, low, high = value.lost

@@ -35,6 +35,7 @@ class Names:
         self.positions = {name: i for i, name in enumerate(names)}
 
     def __call__(self, name: str) -> int:
+        """Position of a name; a new one gets the next."""
         return self.positions.setdefault(name, len(self.positions))
 
     def numbered(self, count: int) -> Ints:

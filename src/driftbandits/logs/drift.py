@@ -24,10 +24,10 @@ import pandas as pd
 from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from .batch import Ints
-from .reading import LogReader, Progress
 from .memory import grid, say_hours, say_memory
 from .passes import Pass, Stretch, single_units
 from .periods import say_time
+from .reading import LogReader, Progress
 from .schema import CannotAnswer
 from .stationary import Fit, Level, centred, simulated
 from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
@@ -194,9 +194,7 @@ def drift(
     p = min(1.0, len(answers) * min(answers))
     gains = study.plain.trace
     best = int(np.argmax(study.plain.evidence))
-    when = pd.DataFrame(
-        {"time": gains.times, "gain": gains.values[:, best] - gains.values[:, -1]}
-    )
+    when = pd.DataFrame({"time": gains.times, "gain": gains.values[:, best] - gains.values[:, -1]})
     evidence = pd.DataFrame(
         {
             "memory": study.lanes,
@@ -219,7 +217,9 @@ class _Study:
         self.stride = max(1, log.rows // UNIT // _SERIES)
         self.whole_fit = Fit(log.blocks, log.width)
         series = simulations + 1
-        self.plain = Pass(self.lanes, width=log.width, blocks=log.blocks, series=series, widths=False)
+        self.plain = Pass(
+            self.lanes, width=log.width, blocks=log.blocks, series=series, widths=False
+        )
         # Differences: absolute, and relative to the level.
         self.apart_fits = [Fit(1, log.dim) for _ in range(2)]
         self.apart = [
@@ -266,7 +266,7 @@ class _Study:
         return Stretches(self.log, clock=self.clock, cut=self.cut, progress=progress)
 
     def _unit_means(self, rows: Stretch, ends: Ints) -> Array:
-        """Per unit: time, latest arrival, clock, Σ count, Σ count·(r − what differences explain)."""
+        """Per unit: time, latest arrival, clock, Σ count, Σ count·(r − part of differences)."""
         full = rows.vectors
         if self.log.blocks > 1:
             theta = self.apart_fits[0].theta.reshape(self.log.blocks, -1)
@@ -380,7 +380,10 @@ def _set_means(vectors: Array, blocks: Ints, first: Ints, size: Ints, log: LogRe
     """Mean vector of each row's set, shape (n, w); blocks share their contexts."""
     starts, where = np.unique(first, return_inverse=True)
     if len(starts) < len(first):
-        rows = [vectors[a : a + k].mean(axis=0) for a, k in zip(starts, size[np.unique(where, return_index=True)[1]], strict=True)]
+        rows = [
+            vectors[a : a + k].mean(axis=0)
+            for a, k in zip(starts, size[np.unique(where, return_index=True)[1]], strict=True)
+        ]
         return np.array(rows)[where]
     total = np.add.reduceat(np.vstack([vectors, np.zeros((1, vectors.shape[1]))]), first)
     return np.asarray(total / size[:, None])

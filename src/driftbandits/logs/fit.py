@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..core.arrays import Array, one_of
+from ..core.arrays import Array
 from ..policies import Policy
 from .reading import LogReader, Progress
 from .schema import CannotAnswer

@@ -11,9 +11,9 @@ import pandas as pd
 from ..core.arrays import Array
 from ..core.randomness import stream
 from .batch import Batch
-from .reading import LogReader, Progress
 from .periods import Periods, say_time
 from .propensities import ALARM, PropensityTests
+from .reading import LogReader, Progress
 
 _SAMPLE = 50_000
 _RARE = 0.01
@@ -153,7 +153,10 @@ class _Checking:
         weight = 1.0 / (p * batch.size)
         tally.least_p = min(tally.least_p, float(p.min()))
         tally.rare += int((p < _RARE).sum())
-        tally.weights += [float((batch.count * weight).sum()), float((batch.count * weight**2).sum())]
+        tally.weights += [
+            float((batch.count * weight).sum()),
+            float((batch.count * weight**2).sum()),
+        ]
         tally.largest = max(tally.largest, float(weight.max()))
         tally.inverse += [float((batch.count / p).sum()), float((batch.count * batch.size).sum())]
 

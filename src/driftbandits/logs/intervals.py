@@ -1,8 +1,8 @@
 """Intervals for means: Student's t for a period, and one that holds at all times at once.
 
-The second is the empirical Bernstein confidence sequence of Waudby-Smith, Wu, Ramdas, Karampatziakis
-and Mineiro (arXiv 2210.10768), mixed over a grid of bets λ. For X_i ≥ 0 with conditional means μ_i
-that may move, and predictions X̂_i ≤ 1 made beforehand,
+The second is the empirical Bernstein confidence sequence of Waudby-Smith, Wu, Ramdas,
+Karampatziakis and Mineiro (arXiv 2210.10768), mixed over a grid of bets λ. For X_i ≥ 0 with
+conditional means μ_i that may move, and predictions X̂_i ≤ 1 made beforehand,
 
     Σ_k π_k exp(λ_k Σ(X_i − μ_i) − ψ(λ_k) Σ(X_i − X̂_i)²),    ψ(λ) = −log(1 − λ) − λ,
 

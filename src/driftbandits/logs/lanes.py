@@ -48,7 +48,7 @@ class Rows(NamedTuple):
     vectors: Array  # (N, w)
     blocks: Ints  # (N,)
     clock: Array  # (N,)
-    count: Array  # (N,)
+    counts: Array  # (N,)
     reward: Array  # (N, S)
     error: Array  # (N, M, S), e²/h once predicted
 
@@ -119,7 +119,7 @@ def _learn(state: State, rows: Rows, j: int, now: float, rates: Array, kept: flo
     """Add row j to the sums of its block, as old as it is."""
     block = rows.blocks[j]
     _decay(state, block, now, rates)
-    weight = rows.count[j] * np.exp(-rates * (state.clock[block] - rows.clock[j]))
+    weight = rows.counts[j] * np.exp(-rates * (state.clock[block] - rows.clock[j]))
     vector, gram, moment = rows.vectors[j], state.gram[block], state.moment[block]
     for i in range(vector.size):
         if vector[i] == 0.0:
@@ -149,7 +149,7 @@ def _score(
     constant -= 0.5 * np.log(np.pi)
     mean = np.empty(series)
     for m in range(lanes):
-        spread = 1.0 / rows.count[j] + (quadratic[m] if widths else 0.0)
+        spread = 1.0 / rows.counts[j] + (quadratic[m] if widths else 0.0)
         mean[:] = 0.0
         for i in range(width):
             for s in range(series):

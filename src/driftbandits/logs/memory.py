@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
-from .reading import LogReader, Progress
 from .passes import Pass
+from .reading import LogReader, Progress
+from .resuming import Checkpoint, Part
 from .schema import CannotAnswer
-from .resuming import Checkpoint
 from .units import Stretches, is_aggregated, of_same_time, of_size
 
 # Memories within this many log units of the best are as good.
@@ -79,12 +79,16 @@ class Memory:
         """Configuration of a policy with this memory."""
         if np.isinf(self.best):
             return f"policy = LinUCB(dim={self.dim})  # nothing to forget"
-        return f"policy = DLinUCB(dim={self.dim}, gamma={self.gamma:.6g})  # {say_hours(self.hours)}"
+        return (
+            f"policy = DLinUCB(dim={self.dim}, gamma={self.gamma:.6g})  # {say_hours(self.hours)}"
+        )
 
 
 def say_memory(memory: float) -> str:
     """A memory in decisions."""
-    return "infinity" if np.isinf(memory) else f"{memory:,.3g}" if memory < 100 else f"{memory:,.0f}"
+    return (
+        "infinity" if np.isinf(memory) else f"{memory:,.3g}" if memory < 100 else f"{memory:,.0f}"
+    )
 
 
 def say_hours(hours: float) -> str:
@@ -128,18 +132,20 @@ def memory(
     lanes = grid(log, 16) if memories is None else np.append(np.asarray(memories, float), np.inf)
     if not (lanes > 1.0).all():
         raise ValueError(f"memories must be above 1 decision, got {lanes.min():g}")
-    options = {"width": log.width, "blocks": log.blocks}
-    passes = [Pass(lanes, **options), Pass(lanes, **options, instant=True)]
+    passes = [
+        Pass(lanes, width=log.width, blocks=log.blocks, instant=instant)
+        for instant in (False, True)
+    ]
     # Predictions of long vectors are refreshed every few rows: the factorisations dominate.
     cut = of_same_time if is_aggregated(log) else of_size(max(1, log.width // 16))
     walk = Stretches(log, clock=clock, cut=cut, progress=progress)
-    parts = {"walk": walk, "real": passes[0], "instant": passes[1]}
+    parts: dict[str, Part] = {"walk": walk, "real": passes[0], "instant": passes[1]}
     kept = Checkpoint(resume, parts, f"memory {clock} {lanes.tolist()} {log.source.stamp}")
     with ThreadPoolExecutor(2) as threads, kept:
         for rows, ends in walk:
             list(threads.map(lambda one, r=rows, e=ends: one.take(r, e), passes))
             kept.save()
-    real, instant = passes
+    real, instantly = passes
     if real.state.scored[0] == 0:
         raise CannotAnswer("memory needs rewards that differ; too few are known and not all equal")
     table = pd.DataFrame(
@@ -149,7 +155,7 @@ def memory(
             "evidence": real.evidence,
             "best": np.arange(len(lanes)) == int(np.argmax(real.evidence)),
             "close": real.evidence >= real.evidence.max() - CLOSE,
-            "instant": instant.evidence,
+            "instant": instantly.evidence,
         }
     )
     trace = pd.DataFrame(real.trace.values, columns=[say_memory(m) for m in lanes])

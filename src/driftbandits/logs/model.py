@@ -8,9 +8,9 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Batch
-from .reading import LogReader
 from .memory import grid
 from .passes import RIDGE, Clock, Pass, single_units, stretch
+from .reading import LogReader
 
 # Rows after which the parameters are computed anew.
 _REFRESH = 256

@@ -250,4 +250,3 @@ class Trace:
 def single_units(rows: int, size: int = 1) -> Ints:
     """Bounds of units of ``size`` rows."""
     return np.append(np.arange(0, rows, size), rows).astype(np.int64)
-

@@ -1,11 +1,11 @@
 """Can the logged propensities be true? Tests per action and period, with p-values.
 
 An action k that could be played in n rows was played in some of them, each with its logged
-probability p. If those are right, Σ 1{a = k}/p has the mean n. Where p is the same in all rows, the
-number of plays is binomial and the p-value is exact (one distribution was in force). Otherwise a sum that is too large is compared
-with its standard error, from the unbiased estimate Σ 1{a = k} (1/p)(1/p − 1) of its variance. A sum
-that is too small may only lack rare plays, which this estimate would not know of; it is compared
-with the largest variance n (1/p − 1) that the least p of the period allows.
+probability p. If those are right, Σ 1{a = k}/p has the mean n. Where one distribution was in force
+in all rows, the number of plays is binomial and the p-value is exact. Otherwise a sum that is too
+large is compared with its standard error, from the unbiased estimate Σ 1{a = k} (1/p)(1/p − 1) of
+its variance. A sum that is too small may only lack rare plays, which this estimate would not know
+of; it is compared with the largest variance n (1/p − 1) that the least p of the period allows.
 
 In an aggregated log, rows of the same time are the arms of one test, and their counts are compared
 with the propensities by χ².
@@ -13,6 +13,7 @@ with the propensities by χ².
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ class PropensityTests:
 
     def _add_groups(self, time: Array, count: Array, p: Array, starts: Ints, end: int) -> None:
         bounds = np.append(starts[starts < end], end)
-        for a, b in zip(bounds[:-1], bounds[1:], strict=True):
+        for a, b in pairwise(bounds.tolist()):
             if b - a < 2 or not abs(p[a:b].sum() - 1.0) < 1e-6:
                 continue
             expected = count[a:b].sum() * p[a:b]
@@ -128,7 +129,7 @@ def _available(batch: Batch) -> Array:
         np.cumsum(batch.size) - batch.size, batch.size
     )
     labels = batch.labels[np.repeat(batch.first, batch.size) + offsets]
-    return np.bincount(labels, np.repeat(batch.count, batch.size))
+    return np.bincount(labels, np.repeat(batch.count, batch.size)).astype(np.float64)
 
 
 def _tests(period: str, sums: Array, names: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ class LogReader:
         self.position = 0  # rows read in the pass that is under way
         self._end: float | None = None
         self._decisions: float | None = None
-        self._rows = 0
+        self._rows: int = 0
         self._scales: Any = None
         time = column(peek, schema.time).type
         self.dated = not (pa.types.is_integer(time) or pa.types.is_floating(time))
@@ -144,7 +144,7 @@ class LogReader:
     def rows(self) -> int:
         """Number of rows, good and bad; the first call may read the log."""
         if self.source.rows is not None:
-            return self.source.rows
+            return int(self.source.rows)
         self.decisions()
         return self._rows
 
@@ -172,7 +172,7 @@ class LogReader:
         return self._scales
 
     def _numbers_per_row(self, table: pa.RecordBatch) -> int:
-        return max(1, table.nbytes // max(1, table.num_rows) // 8)
+        return max(1, int(table.nbytes) // max(1, table.num_rows) // 8)
 
     def _batch(self, table: pa.RecordBatch, done: int, end: float) -> Batch:
         schema, n = self.schema, table.num_rows

@@ -6,8 +6,8 @@ For every row the policy chooses, and its choice is scored with the doubly robus
 
 which is unbiased for what the choice earns. The policy then learns from the row with probability
 min(1, c·1{choice = played}/p), so that what it learns from looks as if its own choices had been
-played (Dudík, Langford and Li, 2012). Rows that it does not learn from still move its clock: without
-that, the world would drift K times faster for the policy than it did.
+played (Dudík, Erhan, Langford and Li, 2012). Rows that it does not learn from still move its clock:
+without that, the world would drift K times faster for the policy than it did.
 
 It learns from about a share c of the rows, less than it would have had live. Learning from ``all``
 rows instead answers another question: what would the policy have earned in each row, had it watched
@@ -26,8 +26,8 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch
-from .reading import LogReader, Progress
 from .model import RewardModel
+from .reading import LogReader, Progress
 from .schema import CannotAnswer
 from .value import (
     LOGGING,

@@ -44,7 +44,7 @@ class Schema:
 
     - ``actions`` holds K vectors of length d per row (nested lists, or one flat list and ``dim``);
     - ``actions`` names wide columns ``actions_0_0`` … ``actions_{K-1}_{d-1}``;
-    - ``actions`` holds the id of a set in a `Catalogue`, or is absent and the catalogue has one set;
+    - ``actions`` holds the id of a set in a `Catalogue`, or is absent and there is one set;
     - ``actions`` holds named actions, ``context`` the context, and an encoder makes vectors;
     - ``arms`` names K arms; ``context`` names numeric columns x, or nothing for x = 1. Arm k then
       has the vector e_k ⊗ x: a parameter of its own for each arm.

@@ -82,8 +82,7 @@ def _table(data: Any) -> Any:
     if type(data).__module__.partition(".")[0] == "pandas":
         return pa.Table.from_pandas(data, preserve_index=False)
     raise LogError(
-        "a log is a path, an Arrow table, or a pandas or polars frame, "
-        f"got {type(data).__name__}"
+        f"a log is a path, an Arrow table, or a pandas or polars frame, got {type(data).__name__}"
     )
 
 
@@ -108,7 +107,8 @@ def _parquet(path: Path, rows: int) -> Opened:
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         with pa.parquet.ParquetFile(path) as file:
-            groups, left = [], skip
+            groups: list[int] = []
+            left = skip
             for group in range(file.num_row_groups):
                 size = file.metadata.row_group(group).num_rows
                 if left >= size and not groups:

@@ -10,7 +10,6 @@ from .batch import Ints
 from .passes import RIDGE, Stretch
 
 
-
 class Fit:
     """Ridge regression over the whole log, one parameter per block: never forgets."""
 
@@ -18,7 +17,7 @@ class Fit:
         self._gram = np.zeros((blocks, width, width))
         self._moment = np.zeros((blocks, width))
         self.rows, self.binary = 0, True
-        self.theta = np.zeros((blocks, width))
+        self.theta: Array = np.zeros((blocks, width))
 
     def take(self, rows: Stretch) -> None:
         """Further rows."""
@@ -35,7 +34,8 @@ class Fit:
     def finish(self) -> None:
         """Solve for the parameters."""
         ridge = RIDGE * np.eye(self._gram.shape[1])
-        self.theta = np.linalg.solve(self._gram + ridge, self._moment[..., None])[..., 0]
+        solved = np.linalg.solve(self._gram + ridge, self._moment[..., None])[..., 0]
+        self.theta = np.asarray(solved, dtype=np.float64)
 
     def means(self, rows: Stretch) -> Array:
         """Expected rewards of rows under the fit, shape (n,)."""
@@ -124,5 +124,3 @@ def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) 
 
 def _unit_sums(values: Array, ends: Ints) -> Array:
     return np.add.reduceat(values, ends[:-1], axis=0)
-
-

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..core.arrays import Array, whole
 from .batch import Ints, embedded
-from .reading import LogReader, Progress
 from .periods import Periods
+from .reading import LogReader, Progress
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .batch import Batch, Ints
-from .reading import LogReader, Progress
 from .passes import Clock, Stretch, stretch
+from .reading import LogReader, Progress
 
 Cut = Callable[[Stretch, bool], Ints]
 
@@ -54,9 +54,7 @@ class Stretches:
 
     def __iter__(self) -> Iterator[tuple[Stretch, Ints]]:
         scales = self._log.scales()
-        batches = self._log.batches(
-            checker=self._checker, skip=self._skip, progress=self._progress
-        )
+        batches = self._log.batches(checker=self._checker, skip=self._skip, progress=self._progress)
         for batch in batches:
             rows = stretch(batch, self._tick(batch), scales)
             rows = rows if self._held is None else self._held.then(rows)

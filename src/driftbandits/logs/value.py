@@ -17,9 +17,9 @@ import pandas as pd
 from ..core.arrays import Array
 from .batch import Batch
 from .intervals import Anytime, t_interval
-from .reading import LogReader, Progress
 from .model import RewardModel
 from .periods import Periods
+from .reading import LogReader, Progress
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
@@ -156,15 +156,16 @@ class Evaluation:
         rows: list[tuple[Any, ...]] = []
         for policy, cells in self.cells.items():
             for key in sorted(cells, key=lambda k: (k == ALL, k if k != ALL else 0)):
-                label = ALL if key == ALL else self.periods.label(int(key))
-                rows += _estimates(policy, label, cells[key])
+                rows += _estimates(policy, self._label(key), cells[key])
         return pd.DataFrame(rows, columns=_COLUMNS)
+
+    def _label(self, key: int | str) -> str:
+        return ALL if key == ALL else self.periods.label(int(key))
 
     def weights(self) -> pd.DataFrame:
         """Largest weight and effective sample size per policy and period."""
         rows = [
-            (policy, ALL if key == ALL else self.periods.label(int(key)), c.moments.largest)
-            + (c.moments.effective, c.moments.rows)
+            (policy, self._label(key), c.moments.largest, c.moments.effective, c.moments.rows)
             for policy, cells in self.cells.items()
             for key, c in cells.items()
             if policy != LOGGING
@@ -211,10 +212,10 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
         return [row("mean", *moments.mean(unit[_R]))]
     rows = [row(name, *moments.mean(unit[column])) for name, column in _ESTIMATORS.items()]
     rows.insert(1, row("SNIPS", *moments.ratio(_WR, _W)))
-    for name in ("IPS", "DR"):
-        rows.append(
-            row(f"{name} − logging", *moments.mean(unit[_ESTIMATORS[name]] - unit[_R]))
-        )
+    rows += [
+        row(f"{name} − logging", *moments.mean(unit[_ESTIMATORS[name]] - unit[_R]))
+        for name in ("IPS", "DR")
+    ]
     if cell.anytime is not None:
         estimate = moments.mean(unit[_WR])[0]
         ends = (*cell.anytime.interval(), moments.rows, moments.effective)

@@ -13,8 +13,8 @@ from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from ..environments import ActionSequence, Environment, Trajectory
 from ..environments.noise import NoiseSequence
-from .reading import LogReader
 from .memory import memory as find_memory
+from .reading import LogReader
 from .schema import CannotAnswer
 
 
@@ -29,8 +29,8 @@ class LogModel(Environment):
 
     memory: float
     note: str = (
-        "From a model fitted to the log (linear rewards, smoothed parameters, resampled residuals), "
-        "not from the log itself."
+        "From a model fitted to the log (linear rewards, smoothed parameters, resampled "
+        "residuals), not from the log itself."
     )
 
 
@@ -76,9 +76,7 @@ def _last_rows(log: LogReader, rounds: int) -> tuple[Array, Array, Array]:
             chosen.append(int(batch.chosen[i]))
         del sets[:-rounds], rewards[:-rounds], chosen[:-rounds]
     most = max(len(actions) for actions in sets)
-    padded = np.stack(
-        [np.concatenate([s, np.repeat(s[:1], most - len(s), axis=0)]) for s in sets]
-    )
+    padded = np.stack([np.concatenate([s, np.repeat(s[:1], most - len(s), axis=0)]) for s in sets])
     return padded, padded[np.arange(len(chosen)), chosen], np.array(rewards)
 
 
