@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from . import experiments
 from ._version import __version__
 from .cli_errors import errors_of, exit_codes
+from .cli_log import log_group
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
 from .experiments.standings import markdown
@@ -53,8 +54,12 @@ def cli() -> None:
       driftbandits reproduce abrupt --replications 20 --set environment.noise.level=0.5
       driftbandits run my-experiment.toml --out results
       driftbandits leaderboard --environment abrupt --environment slow
+      driftbandits log report my-log.parquet          does it drift, what would have been earned
       driftbandits policies
     """
+
+
+cli.add_command(log_group)
 
 
 class _Whole(click.IntRange):

@@ -14,6 +14,8 @@ import click
 from .core.blocks import BlockError
 from .environments.criteo import CriteoFileError
 from .experiments import SettingsError
+from .features import FeatureError
+from .logs.schema import CannotAnswer, LogError
 from .simulation import ResultFileError
 from .simulation.engine import PlayerError
 
@@ -27,6 +29,9 @@ _ABOUT_INPUT = (
     CriteoFileError,
     BlockError,
     PlayerError,
+    LogError,
+    CannotAnswer,
+    FeatureError,
     FileNotFoundError,
 )
 

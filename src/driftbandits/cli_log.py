@@ -1,0 +1,428 @@
+"""The command group ``driftbandits log``: questions to a log of one's own."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .core.storage import atomic_write
+from .features import Features
+from .figures.log_report import LogReport, write_log_report
+from .figures.logs import plot_drift, plot_memory, plot_value
+from .figures.style import save
+from .logs import CannotAnswer, Catalogue, Log, LogError, Schema, Value
+from .logs.candidates import Facts, candidate, is_fixed
+from .logs.reading import Progress as Report
+
+_console = Console(stderr=True)
+_COLUMNS = (
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeRemainingColumn(),
+)
+_Command = Callable[..., None]
+_PERIOD = click.option(
+    "--period",
+    default="auto",
+    show_default=True,
+    metavar="day|week|hour|HOURS|auto",
+    help="Length of the periods that answers are given by.",
+)
+_POLICY = click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="POLICY",
+    help="A fixed policy (uniform, action:NAME, column:NAME, shares:FILE.csv, frozen:FILE.npz) or "
+    "one that learns (D-LinUCB, or D-LinUCB:gamma=0.99,noise=0.3); repeatable.",
+)
+
+
+@click.group(name="log")
+def log_group() -> None:
+    r"""Ask a log of your own: is it sound, does it drift, what would a policy have earned.
+
+    FILE is Parquet, CSV, JSON lines, Arrow or dsjson, with one row per decision. The columns are
+    time, actions (or --arms, --action), chosen, propensity, reward, and optionally reward_time,
+    count, id and policy. Options tell where a log has other names.
+
+    \b
+    Examples:
+      driftbandits log check log.parquet
+      driftbandits log drift log.csv --time timestamp --reward click --chosen item --arms 80
+      driftbandits log value log.parquet --policy uniform --policy D-LinUCB --period week
+      driftbandits log fit log.parquet --policy D-LinUCB:gamma=0.999 --out policy.npz
+      driftbandits log report log.parquet --policy uniform
+    """
+
+
+def _reading(command: _Command) -> _Command:
+    """The argument and the options by which every command opens a log."""
+    options = (
+        click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+        click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                     help="TOML file with the fields of driftbandits.logs.Schema."),
+        click.option("--kind", type=click.Choice(["parquet", "csv", "jsonl", "arrow", "dsjson"]),
+                     help="Format, where the file's ending does not tell."),
+        click.option("--time", help="Column: when it was decided."),
+        click.option("--actions", help="Column: what could be played."),
+        click.option("--chosen", help="Column: what was, by index or name."),
+        click.option("--action", multiple=True,
+                     help="Columns, or their common beginning: the played vector, where the set is "
+                     "not logged."),
+        click.option("--context", multiple=True, help="Columns of the context; repeatable."),
+        click.option("--arms", help="Number or comma-separated names of arms with a parameter "
+                     "each."),
+        click.option("--propensity", help="Column: probability with which it was played."),
+        click.option("--reward", help="Column: reward."),
+        click.option("--reward-time", help="Column: when the reward came."),
+        click.option("--count", help="Column: decisions that a row stands for."),
+        click.option("--total", is_flag=True, help="The reward is a sum over `count` decisions."),
+        click.option("--id", help="Column: name of a decision."),
+        click.option("--dim", type=int, help="Length of a vector in flat lists."),
+        click.option("--unit", help="Unit of numeric times: ns, us, ms, s or h."),
+        click.option("--mature-after", type=float,
+                     help="Hours after which a missing reward means the default."),
+        click.option("--default", type=float, help="What it then means."),
+        click.option("--reward-bounds", type=(float, float),
+                     help="Least and largest possible reward; anytime intervals need them."),
+        click.option("--catalogue", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                     help="CSV or Parquet with columns set, action and one per coordinate."),
+        click.option("--features", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                     help="Declaration of features, as JSON."),
+        click.option("--drop", is_flag=True,
+                     help="Drop rows that cannot be right, and say which, instead of stopping."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _out(what: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--out",
+        type=click.Path(file_okay=False, path_type=Path),
+        help=f"Folder for {what}.",
+    )
+
+
+_FIELDS = (
+    "time", "actions", "chosen", "propensity", "reward", "reward_time", "count", "id", "dim",
+    "unit", "mature_after", "default", "reward_bounds",
+)  # fmt: skip
+
+
+def _open(options: dict[str, Any]) -> Log:
+    """The log that the options describe; they go before what a schema file says."""
+    settings: dict[str, Any] = {}
+    if options["schema"] is not None:
+        settings = tomllib.loads(options["schema"].read_text(encoding="utf-8"))
+        lists = {key: tuple(v) for key, v in settings.items() if isinstance(v, list)}
+        settings |= lists
+    settings |= {name: options[name] for name in _FIELDS if options[name] is not None}
+    if options["total"]:
+        settings["total"] = True
+    for name in ("action", "context"):
+        if options[name]:
+            settings[name] = options[name][0] if len(options[name]) == 1 else options[name]
+    if options["arms"] is not None:
+        arms = options["arms"]
+        settings["arms"] = int(arms) if arms.isdigit() else tuple(arms.split(","))
+    features = options["features"]
+    try:
+        schema = Schema(**settings)
+    except (TypeError, ValueError) as error:
+        raise LogError(str(error)) from None
+    return Log.open(
+        options["file"],
+        schema,
+        kind=options["kind"],
+        catalogue=_catalogue(options["catalogue"]),
+        features=None if features is None else Features.from_json(features.read_text("utf-8")),
+        on_bad="drop" if options["drop"] else "stop",
+    )
+
+
+def _catalogue(path: Path | None) -> Catalogue | None:
+    if path is None:
+        return None
+    frame = pd.read_parquet(path) if path.suffix in (".parquet", ".pq") else pd.read_csv(path)
+    if not {"set", "action"} <= set(frame.columns):
+        raise click.UsageError(f"{path} must have the columns set and action")
+    coordinates = [name for name in frame.columns if name not in ("set", "action")]
+    sets: dict[Any, dict[str, Any]] = {}
+    for row in frame.to_dict("records"):
+        sets.setdefault(row["set"], {})[str(row["action"])] = [row[name] for name in coordinates]
+    return Catalogue(sets)
+
+
+@contextmanager
+def _bar(words: str) -> Iterator[Report]:
+    with Progress(*_COLUMNS, console=_console, transient=True) as bar:
+        task = bar.add_task(words, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _write(out: Path | None, name: str, frame: pd.DataFrame) -> None:
+    if out is None:
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    with atomic_write(out / name) as file:
+        file.write(frame.to_csv(index=False).encode())
+
+
+def _draw(out: Path | None, name: str, figure: Callable[[], Figure]) -> None:
+    if out is not None:
+        for path in save(figure(), out / name):
+            click.echo(f"picture: {path}")
+
+
+def _show(frame: pd.DataFrame) -> None:
+    click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.6g}"))
+
+
+def _say(warnings: Any, *, colour: str = "yellow") -> None:
+    for line in warnings:
+        click.secho(f"note: {line}", fg=colour)
+
+
+@log_group.command()
+@_reading
+@_PERIOD
+@_out("check.csv, periods.csv and propensities.csv")
+def check(period: str, out: Path | None, **options: Any) -> None:
+    """Is the log sound: rows, gaps, rewards, delays, duplicates, overlap, propensities."""
+    log = _open(options)
+    with _bar("checking") as progress:
+        found = log.check(period=period, progress=progress)
+    _show(found.summary)
+    _say(found.warnings)
+    for row, reason in log.findings.examples:
+        click.echo(f"dropped row {row}: {reason}")
+    _write(out, "check.csv", found.summary)
+    _write(out, "periods.csv", found.periods)
+    _write(out, "propensities.csv", found.propensities)
+
+
+_CLOCK = click.option(
+    "--clock",
+    type=click.Choice(["decisions", "hours"]),
+    default="decisions",
+    show_default=True,
+    help="What memories fade with.",
+)
+
+
+@log_group.command()
+@_reading
+@_CLOCK
+@click.option("--simulations", default=199, show_default=True, help="Simulated stationary logs.")
+@click.option("--seed", default=0, show_default=True, help="Names the simulations.")
+@_out("drift.csv and a picture")
+def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: Any) -> None:
+    """Do payoffs drift: level, differences and contexts, with p-values, and when."""
+    log = _open(options)
+    with _bar("looking for drift") as progress:
+        found = log.drift(simulations=simulations, seed=seed, clock=clock, progress=progress)
+    click.secho(found.sentence, bold=True)
+    _show(found.table)
+    click.echo(found.snippet)
+    _write(out, "drift.csv", found.table)
+    _draw(out, "drift", lambda: plot_drift(found))
+
+
+@log_group.command()
+@_reading
+@_CLOCK
+@_out("memory.csv, memory_instant.csv and a picture; an interrupted run continues from it")
+def memory(clock: str, out: Path | None, **options: Any) -> None:
+    """Which memory predicts best, in decisions and in hours."""
+    log = _open(options)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    resume = None if out is None else out / ".memory.part.npz"
+    with _bar("predicting") as progress:
+        found = log.memory(clock=clock, resume=resume, progress=progress)
+    click.secho(found.sentence, bold=True)
+    columns = ["memory", "hours", "evidence", "best"]
+    _show(found.table)
+    click.echo(found.snippet)
+    _write(out, "memory.csv", found.table[columns])
+    instant = found.table.assign(
+        evidence=found.table["instant"],
+        best=found.table["instant"] == found.table["instant"].max(),
+    )
+    _write(out, "memory_instant.csv", instant[columns])
+    _draw(out, "memory", lambda: plot_memory(found))
+
+
+_LEARN = click.option(
+    "--learn",
+    type=click.Choice(["accepted", "all"]),
+    default="accepted",
+    show_default=True,
+    help="Rows that learning policies learn from: as if they had decided, or had watched.",
+)
+_SHARE = click.option(
+    "--share", type=float, help="Share c of rows to accept; the least propensity unless given."
+)
+_PROPENSITIES = click.option(
+    "--propensities",
+    type=click.Choice(["logged", "estimated"]),
+    default="logged",
+    show_default=True,
+    help="Estimated ones are right only where the logger ignored contexts.",
+)
+
+
+@log_group.command()
+@_reading
+@_POLICY
+@_PERIOD
+@_LEARN
+@_SHARE
+@_PROPENSITIES
+@_out("value.csv, weights.csv and a picture")
+def value(
+    policies: tuple[str, ...],
+    period: str,
+    learn: str,
+    share: float | None,
+    propensities: str,
+    out: Path | None,
+    **options: Any,
+) -> None:
+    """What policies would have earned, by period, with intervals.
+
+    Fixed policies have IPS, SNIPS, DM and DR. Policies that learn are replayed on the real clock.
+    """
+    log = _open(options)
+    names = policies or ("uniform",)
+    found = _values(log, names, period, learn, share, propensities)
+    table = pd.concat([v.table for v in found], ignore_index=True).drop_duplicates()
+    _show(table[table["period"] == "all"])
+    for one in found:
+        for name, rate in one.acceptance.items():
+            click.echo(f"{name}: accepted {rate:.1%} of the rows")
+        if one.lost is not None:
+            click.echo(
+                "the logger lost {:.6g} per decision [{:.6g}, {:.6g}] against the best candidate "
+                "chosen on other periods".format(*one.lost)
+            )
+        _say(one.warnings)
+        _say([f"cannot answer {line}" for line in one.refused], colour="red")
+    _write(out, "value.csv", table)
+    _write(out, "weights.csv", pd.concat([v.weights for v in found], ignore_index=True))
+    _draw(out, "value", lambda: plot_value(_joined(found)))
+
+
+def _values(
+    log: Log,
+    names: tuple[str, ...],
+    period: str,
+    learn: str,
+    share: float | None,
+    propensities: str,
+) -> list[Value]:
+    """Values of fixed policies, then of those that learn."""
+    found = []
+    fixed = {name: name for name in names if is_fixed(name)}
+    learning = [name for name in names if not is_fixed(name)]
+    if fixed:
+        with _bar("evaluating") as progress:
+            found.append(
+                log.value(fixed, period=period, propensities=propensities, progress=progress)
+            )
+    if learning:
+        with _console.status("what the log tells the policies"):
+            facts = Facts.of(log, with_memory=True)
+        players = {name: candidate(log, name, facts) for name in learning}
+        with _bar("replaying") as progress:
+            found.append(
+                log.replay(players, learn=learn, share=share, period=period, progress=progress)
+            )
+    return found
+
+
+def _joined(found: list[Value]) -> Value:
+    table = pd.concat([v.table for v in found], ignore_index=True)
+    weights = pd.concat([v.weights for v in found], ignore_index=True)
+    return Value(table.drop_duplicates(), weights, None, {}, (), ())
+
+
+@log_group.command()
+@_reading
+@_POLICY
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("policy.npz"),
+    show_default=True,
+    help="Where the policy goes; driftbandits.load reads it.",
+)
+def fit(policies: tuple[str, ...], out: Path, **options: Any) -> None:
+    """A policy that has learned the log, equal to having lived through it."""
+    if len(policies) != 1 or is_fixed(policies[0]):
+        raise click.UsageError("fit needs one --policy that learns, such as D-LinUCB")
+    log = _open(options)
+    with _console.status("what the log tells the policy"):
+        policy = candidate(log, policies[0])
+    with _bar("learning") as progress:
+        learned = log.fit(policy, progress=progress)
+    learned.save(out)
+    click.echo(f"{learned!r}")
+    click.echo(f"policy: {out}, at round {learned.round:,}")
+
+
+@log_group.command()
+@_reading
+@_POLICY
+@_PERIOD
+@_LEARN
+@_SHARE
+@click.option("--simulations", default=199, show_default=True, help="Simulated stationary logs.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("log-report.html"),
+    show_default=True,
+    help="Where the page goes.",
+)
+def report(
+    policies: tuple[str, ...],
+    period: str,
+    learn: str,
+    share: float | None,
+    simulations: int,
+    out: Path,
+    **options: Any,
+) -> None:
+    """One page with all answers: health, drift, memory, values, and what cannot be answered."""
+    log, refused = _open(options), list[str]()
+
+    def asked(words: str, question: Callable[[Report], Any]) -> Any:
+        try:
+            with _bar(words) as progress:
+                return question(progress)
+        except CannotAnswer as error:
+            refused.append(f"{words}: {error}")
+            return None
+
+    health = asked("checking", lambda p: log.check(period=period, progress=p))
+    drifting = asked("drift", lambda p: log.drift(simulations=simulations, progress=p))
+    remembered = asked("memory", lambda p: log.memory(progress=p))
+    names = policies or ("uniform",)
+    values = asked("values", lambda _: _values(log, names, period, learn, share, "logged"))
+    title = f"Log {options['file'].name}"
+    page = LogReport(title, health, drifting, remembered, values or (), refused)
+    click.echo(f"report: {write_log_report(page, out)}")

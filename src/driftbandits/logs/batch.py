@@ -1,0 +1,82 @@
+"""A batch: consecutive rows of a log as arrays, whatever format they came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.arrays import Array
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+# Fields that are not one entry per row.
+_SHARED = ("vectors", "blocks", "labels", "table")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """n consecutive rows.
+
+    The actions of row i are entries ``first[i]`` to ``first[i] + size[i]`` of ``vectors``,
+    ``blocks`` and ``labels``. Several rows may share them, as with a catalogue. The full vector of
+    entry j has ``vectors[j]`` at the coordinates of block ``blocks[j]`` and zeros elsewhere:
+    e_block ⊗ x.
+    """
+
+    row: Ints  # (n,), number of the row in the log, from 1
+    time: Array  # (n,), seconds
+    vectors: Array  # (m, w)
+    blocks: Ints  # (m,), all 0 where a vector is given in full
+    labels: Ints  # (m,), which action this is, a position in `Log.action_names`
+    first: Ints  # (n,)
+    size: Ints  # (n,), K of the row
+    chosen: Ints  # (n,)
+    propensity: Array  # (n,), NaN: not logged
+    reward: Array  # (n,), NaN: not known
+    arrival: Array  # (n,), seconds when the reward came; infinity: it has not
+    count: Array  # (n,), decisions that the row stands for
+    id: npt.NDArray[Any] | None = None  # (n,), text
+    policy: npt.NDArray[Any] | None = None  # (n,), text
+    table: Any = None  # the Arrow record batch it was read from
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def played(self) -> Ints:
+        """Position of each row's action in ``vectors``, shape (n,)."""
+        return self.first + self.chosen
+
+    @property
+    def known(self) -> Mask:
+        """Rows whose reward is known, shape (n,)."""
+        return np.isfinite(self.reward)
+
+    def actions(self, i: int, blocks: int) -> Array:
+        """The full vectors (K, d) of row i, where there are ``blocks`` blocks."""
+        rows = slice(int(self.first[i]), int(self.first[i] + self.size[i]))
+        return embedded(self.vectors[rows], self.blocks[rows], blocks)
+
+    def where(self, keep: Mask) -> Batch:
+        """The rows where ``keep`` (n,) holds; the actions stay where they are."""
+        chosen = {
+            field.name: getattr(self, field.name)[keep]
+            for field in fields(self)
+            if field.name not in _SHARED and getattr(self, field.name) is not None
+        }
+        table = None if self.table is None else self.table.filter(keep)
+        return replace(self, table=table, **chosen)
+
+
+def embedded(vectors: Array, block: Ints, blocks: int) -> Array:
+    """e_block ⊗ x for vectors x (K, w): shape (K, blocks·w)."""
+    if blocks == 1:
+        return np.ascontiguousarray(vectors)
+    width = vectors.shape[1]
+    full = np.zeros((len(vectors), blocks, width))
+    full[np.arange(len(vectors)), block] = vectors
+    return full.reshape(len(vectors), blocks * width)

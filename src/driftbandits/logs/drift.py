@@ -1,0 +1,389 @@
+"""Is it drifting? The best memory against none, with a p-value from simulated stationary logs.
+
+The statistic is the gain in log-evidence of the best of several memories over never forgetting. Its
+law without drift comes from rewards that are simulated from the stationary fit at the logged
+actions. Three questions are asked in this way, and a fourth about contexts:
+
+- payoffs: do rewards, given the actions, drift at all?
+- differences: do they drift relative to one another? Vectors and rewards are taken as differences
+  from the means of 16 neighbouring rows (or of the arms of one test), so the level drops out. Where
+  rewards are never negative, differences in shares of the level are tested too, and the larger
+  p-value counts: differences that only grow and shrink with the level are the level's drift.
+- level: does what all actions have in common drift?
+- contexts: do the sets of actions drift? They matter for traffic, not for payoffs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.arrays import Array, whole
+from ..core.randomness import stream
+from .batch import Ints
+from .memory import grid, say_hours, say_memory
+from .passes import Pass, Stretch, single_units
+from .periods import say_time
+from .reading import LogReader, Progress
+from .schema import CannotAnswer
+from .stationary import Fit, Level, centred, simulated
+from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
+
+ALPHA = 0.05
+_LANES = 8
+# Memory in rows of the noise level among differences: calm and restless times count alike.
+_NOISE = 500.0
+# Most units in the series of levels and contexts.
+_SERIES = 20_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question: the gain in log-evidence, its p-value, and the memory that gained it."""
+
+    name: str
+    gain: float
+    p: float
+    memory: float
+    hours: float
+
+    @property
+    def drifts(self) -> bool:
+        """Whether there is drift at the 5% level."""
+        return self.p <= ALPHA
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What `Log.drift` found.
+
+    Attributes:
+        p: P-value of payoffs that do not drift in any of three ways: the smallest of ``payoffs``,
+            ``level`` and ``differences``, times their number (Bonferroni).
+        payoffs: Rewards given actions.
+        level: What all actions have in common.
+        differences: What sets actions apart; None where single rows cannot tell.
+        contexts: The sets of actions; None where they are not logged or never vary.
+        when: One row per period of the log: how much evidence for drift it brought.
+        evidence: One row per memory: memory, hours, evidence, for the picture.
+        dim: Length of the log's vectors.
+        dated: Whether times are dates.
+    """
+
+    p: float
+    payoffs: Question
+    level: Question
+    differences: Question | None
+    contexts: Question | None
+    when: pd.DataFrame
+    evidence: pd.DataFrame
+    dim: int
+    dated: bool
+
+    @property
+    def drifting(self) -> bool:
+        """Whether payoffs drift, at the 5% level."""
+        return self.p <= ALPHA
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        if not self.drifting:
+            return f"No drift of payoffs was found (p = {self.p:.2g})." + self._contexts()
+        parts = []
+        if self.level.drifts:
+            parts.append(f"the level moves (p = {self.level.p:.2g})")
+        if self.differences is not None:
+            verb = "move" if self.differences.drifts else "show no drift"
+            parts.append(f"differences between actions {verb} (p = {self.differences.p:.2g})")
+        lead = f"Payoffs drift (p = {self.p:.2g}): {', '.join(parts)}."
+        if np.isinf(self.payoffs.memory):
+            return f"{lead} No memory of the vectors follows it; they may lack a constant 1."
+        memory = f"{say_memory(self.payoffs.memory)} decisions ({say_hours(self.payoffs.hours)})"
+        return (
+            f"{lead} A memory of about {memory} predicts best; most of the evidence came between "
+            f"{self._peak()}." + self._contexts()
+        )
+
+    def _peak(self) -> str:
+        start, end = busiest(self.when)
+        return f"{say_time(start, dated=self.dated)} and {say_time(end, dated=self.dated)}"
+
+    def _contexts(self) -> str:
+        if self.contexts is None:
+            return ""
+        verb = "drift" if self.contexts.drifts else "show no drift"
+        return f" Contexts {verb} (p = {self.contexts.p:.2g})."
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All numbers: quantity, value."""
+        rows: dict[str, Any] = {"drifting": self.drifting, "p": self.p}
+        for question in (self.payoffs, self.level, self.differences, self.contexts):
+            if question is None:
+                continue
+            rows |= {
+                f"{question.name}: p": question.p,
+                f"{question.name}: gain in log-evidence": question.gain,
+                f"{question.name}: memory in decisions": question.memory,
+                f"{question.name}: memory in hours": question.hours,
+            }
+        start, end = busiest(self.when)
+        rows["most evidence from"] = say_time(start, dated=self.dated)
+        rows["most evidence to"] = say_time(end, dated=self.dated)
+        return pd.DataFrame({"quantity": list(rows), "value": list(rows.values())})
+
+    @property
+    def snippet(self) -> str:
+        """Configuration that follows from the answer."""
+        if not self.drifting:
+            return f"policy = LinUCB(dim={self.dim})  # no drift found"
+        if np.isinf(self.payoffs.memory):
+            return f"policy = AdaptiveLinUCB(dim={self.dim})  # drifts, at no one pace"
+        gamma = 1.0 - 1.0 / self.payoffs.memory
+        return f"policy = DLinUCB(dim={self.dim}, gamma={gamma:.6g})"
+
+
+def busiest(when: pd.DataFrame) -> tuple[float, float]:
+    """The shortest stretch of time that brought half of the evidence for drift."""
+    times, total = when["time"].to_numpy(), when["gain"].to_numpy()
+    if len(times) < 2 or total[-1] <= total[0]:
+        return (float(times[0]), float(times[-1])) if len(times) else (np.nan, np.nan)
+    best = (float(times[0]), float(times[-1]))
+    for i in range(len(times)):
+        later = np.flatnonzero(total[i:] >= total[i] + 0.5 * (total[-1] - total[0]))
+        if len(later) and times[i + later[0]] - times[i] < best[1] - best[0]:
+            best = (float(times[i]), float(times[i + later[0]]))
+    return best
+
+
+def drift(
+    log: LogReader,
+    *,
+    simulations: int = 199,
+    seed: int = 0,
+    clock: str = "decisions",
+    progress: Progress | None = None,
+) -> Drift:
+    """Drift of payoffs, level, differences and contexts; see `Drift`.
+
+    Args:
+        log: The log.
+        simulations: Stationary logs that are simulated; p-values are multiples of one over this
+            number plus one.
+        seed: Names the simulations.
+        clock: Whether weights fade with ``decisions`` or with ``hours``.
+        progress: Told how many rows are done.
+    """
+    whole("simulations", simulations, least=59)
+    study = _Study(log, simulations, seed, clock)
+    study.fit(progress)
+    study.simulate(progress)
+    payoffs = study.question("payoffs", study.plain)
+    asked = [study.question("differences", one) for one in study.apart]
+    differences = max((q for q in asked if q is not None), key=lambda q: q.p, default=None)
+    level = study.series_question("level", study.levels())
+    offered = study.context_means()
+    contexts = study.series_question("contexts", offered) if offered is not None else None
+    assert payoffs is not None
+    assert level is not None
+    answers = [q.p for q in (payoffs, level, differences) if q is not None]
+    p = min(1.0, len(answers) * min(answers))
+    gains = study.plain.trace
+    best = int(np.argmax(study.plain.evidence))
+    when = pd.DataFrame({"time": gains.times, "gain": gains.values[:, best] - gains.values[:, -1]})
+    evidence = pd.DataFrame(
+        {
+            "memory": study.lanes,
+            "hours": study.lanes / log.rate,
+            "evidence": study.plain.evidence - study.plain.evidence[-1],
+        }
+    )
+    return Drift(p, payoffs, level, differences, contexts, when, evidence, log.dim, log.dated)
+
+
+class _Study:
+    """Two passes: the stationary fits, then the evidence of logged and simulated rewards."""
+
+    def __init__(self, log: LogReader, simulations: int, seed: int, clock: str) -> None:
+        self.log, self.simulations, self.seed, self.clock = log, simulations, seed, clock
+        self.lanes = grid(log, _LANES)
+        grouped = is_aggregated(log)
+        self.cut: Cut = of_same_time if grouped else of_size(UNIT)
+        self.grouped = grouped
+        self.stride = max(1, log.rows // UNIT // _SERIES)
+        self.whole_fit = Fit(log.blocks, log.width)
+        series = simulations + 1
+        self.plain = Pass(
+            self.lanes, width=log.width, blocks=log.blocks, series=series, widths=False
+        )
+        # Differences: absolute, and relative to the level.
+        self.apart_fits = [Fit(1, log.dim) for _ in range(2)]
+        self.apart = [
+            Pass(self.lanes, width=log.dim, blocks=1, series=series, noise=_NOISE, widths=False)
+            for _ in range(2)
+        ]
+        self.relative = True
+        self._units: list[Array] = []
+
+    def fit(self, progress: Progress | None) -> None:
+        """The stationary fits."""
+        level = Level(own=self.grouped)
+        for rows, ends in self._stretches(progress):
+            self.whole_fit.take(rows)
+            for fit, scale in zip(self.apart_fits, (None, level(rows, ends)), strict=True):
+                fit.take(centred(rows, ends, self.log.blocks, scale))
+        self.relative = level.possible
+        if self.whole_fit.rows < 30:
+            raise CannotAnswer(f"drift needs 30 rewards, the log has {self.whole_fit.rows}")
+        self.whole_fit.finish()
+        for fit in self.apart_fits:
+            fit.finish()
+
+    def simulate(self, progress: Progress | None) -> None:
+        """Evidence of the logged rewards and of the simulated ones."""
+        plain, apart = (stream(self.seed, "logs", "drift", name) for name in ("plain", "apart"))
+        level = Level(own=self.grouped)
+        for rows, ends in self._stretches(progress):
+            for part, bounds in _pieces(rows, ends):
+                single = bounds if self.grouped else self._plain_units(len(part))
+                drawn = simulated(part, single, self.whole_fit, self.simulations, plain)
+                self.plain.take(drawn, single)
+                scales = (None, level(part, bounds))[: 2 if self.relative else 1]
+                for one, fit, scale in zip(self.apart, self.apart_fits, scales, strict=False):
+                    differences = centred(part, bounds, self.log.blocks, scale)
+                    drawn = simulated(differences, bounds, fit, self.simulations, apart)
+                    one.take(drawn, bounds)
+                self._units.append(self._unit_means(part, bounds))
+
+    def _plain_units(self, rows: int) -> Ints:
+        return single_units(rows, max(1, self.log.width // 16))
+
+    def _stretches(self, progress: Progress | None) -> Any:
+        return Stretches(self.log, clock=self.clock, cut=self.cut, progress=progress)
+
+    def _unit_means(self, rows: Stretch, ends: Ints) -> Array:
+        """Per unit: time, latest arrival, clock, Σ count, Σ count·(r − part of differences)."""
+        full = rows.vectors
+        if self.log.blocks > 1:
+            theta = self.apart_fits[0].theta.reshape(self.log.blocks, -1)
+            explained = np.einsum("ij,ij->i", full, theta[rows.blocks])
+        else:
+            explained = full @ self.apart_fits[0].theta[0]
+        weight = np.where(rows.known, rows.count, 0.0)
+        rest = np.where(rows.known, rows.reward[:, 0] - explained, 0.0) * weight
+        starts = ends[:-1]
+        arrival = np.where(rows.known, rows.arrival, -np.inf)
+        return np.stack(
+            [
+                rows.time[starts],
+                np.maximum(np.maximum.reduceat(arrival, starts), rows.time[ends[1:] - 1]),
+                rows.clock[starts],
+                np.add.reduceat(weight, starts),
+                np.add.reduceat(rest, starts),
+            ],
+            axis=1,
+        )
+
+    def question(self, name: str, one: Pass) -> Question | None:
+        """The answer that a pass has for its question; None where it saw nothing."""
+        if one.state.scored[0] == 0:
+            if name == "payoffs":
+                raise CannotAnswer("drift needs rewards that differ; too few are known")
+            return None
+        gains = one.gains
+        memory = float(self.lanes[int(np.argmax(one.evidence))])
+        p = (1.0 + float((gains[1:] >= gains[0]).sum())) / len(gains)
+        return Question(name, float(gains[0]), p, memory, memory / self.log.rate)
+
+    def levels(self) -> Stretch:
+        """One row per stretch of units: the mean reward that differences do not explain."""
+        units = np.concatenate(self._units)
+        starts = np.arange(0, len(units), self.stride)
+        count = np.add.reduceat(units[:, 3], starts)
+        total = np.add.reduceat(units[:, 4], starts)
+        mean = np.where(count > 0, total / np.where(count > 0, count, 1.0), np.nan)
+        last = np.append(starts[1:], len(units)) - 1
+        arrival = np.maximum.reduceat(units[:, 1], starts)
+        return _series(units[starts, 0], arrival, units[last, 2], mean[:, None])
+
+    def context_means(self) -> Stretch | None:
+        """One row per unit: the mean vector of what could be played; None where it never varies."""
+        if not self.log.whole:
+            return None
+        means, times, clock, done = [], [], [], 0.0
+        size = UNIT * self.stride
+        for batch in self.log.batches():
+            average = _set_means(batch.vectors, batch.blocks, batch.first, batch.size, self.log)
+            starts = np.arange(0, len(batch), size)
+            widths = np.diff(np.append(starts, len(batch)))
+            means.append(np.add.reduceat(average, starts, axis=0) / widths[:, None])
+            times.append(batch.time[starts])
+            ticks = done + np.cumsum(batch.count)
+            clock.append(ticks[starts])
+            done = float(ticks[-1])
+        values = np.concatenate(means)
+        values = values[:, np.ptp(values, axis=0) > 1e-12 * (1.0 + np.abs(values).max(axis=0))]
+        if values.shape[1] == 0 or len(values) < 30:
+            return None
+        time = np.concatenate(times)
+        return _series(time, time, np.concatenate(clock), values)
+
+    def series_question(self, name: str, rows: Stretch) -> Question | None:
+        """Drift of the mean of one or several series, calibrated by random signs per unit."""
+        generator = stream(self.seed, "logs", "drift", name)
+        rows = rows.part(rows.known)
+        values = rows.reward
+        mean = values.mean(axis=0)
+        signs = generator.integers(0, 2, (len(rows), self.simulations)) * 2.0 - 1.0
+        evidence = np.zeros((len(self.lanes), self.simulations + 1))
+        for j in range(values.shape[1]):
+            residual = values[:, j] - mean[j]
+            series = mean[j] + residual[:, None] * signs
+            reward = np.concatenate([values[:, j : j + 1], series], axis=1)
+            one = Pass(self.lanes, width=1, blocks=1, series=self.simulations + 1)
+            one.take(Stretch(**{**vars(rows), "reward": reward}), single_units(len(rows)))
+            evidence += one.state.evidence
+        gains = evidence.max(axis=0) - evidence[-1]
+        p = (1.0 + float((gains[1:] >= gains[0]).sum())) / len(gains)
+        memory = float(self.lanes[int(np.argmax(evidence[:, 0]))])
+        return Question(name, float(gains[0]), p, memory, memory / self.log.rate)
+
+
+def _pieces(rows: Stretch, ends: Ints, most: int = 4096) -> Any:
+    """Whole units, about ``most`` rows at a time, so that simulated rewards take little room."""
+    at = 0
+    while at < len(ends) - 1:
+        to = max(at + 1, int(np.searchsorted(ends, ends[at] + most, "right")) - 1)
+        yield rows.part(slice(int(ends[at]), int(ends[to]))), ends[at : to + 1] - ends[at]
+        at = to
+
+
+def _series(time: Array, arrival: Array, clock: Array, values: Array) -> Stretch:
+    """Rows that predict ``values`` by their mean alone."""
+    n = len(time)
+    return Stretch(
+        time=time,
+        arrival=np.where(np.isfinite(values[:, 0]), arrival, np.inf),
+        clock=clock,
+        vectors=np.ones((n, 1)),
+        blocks=np.zeros(n, dtype=np.int64),
+        count=np.ones(n),
+        reward=values,
+    )
+
+
+def _set_means(vectors: Array, blocks: Ints, first: Ints, size: Ints, log: LogReader) -> Array:
+    """Mean vector of each row's set, shape (n, w); blocks share their contexts."""
+    starts, where = np.unique(first, return_inverse=True)
+    if len(starts) < len(first):
+        rows = [
+            vectors[a : a + k].mean(axis=0)
+            for a, k in zip(starts, size[np.unique(where, return_index=True)[1]], strict=True)
+        ]
+        return np.array(rows)[where]
+    total = np.add.reduceat(np.vstack([vectors, np.zeros((1, vectors.shape[1]))]), first)
+    return np.asarray(total / size[:, None])

@@ -1,0 +1,174 @@
+"""`Log`: open your log and ask it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..core.arrays import Array
+from ..policies import Policy
+from .drift import Drift, drift
+from .fit import Learner, fit
+from .health import Check, check
+from .memory import Memory, memory
+from .reading import LogReader, Progress
+from .replay import replay
+from .schema import Catalogue, Encoder, Schema
+from .sources import open_source
+from .sums import Sums, sums
+from .targets import Target, parse
+from .value import Value, value
+from .world import LogModel, to_environment
+
+_ROWS = 65_536
+
+
+class Log(LogReader):
+    """A log of decisions: what could be played, what was, with what probability and reward.
+
+    Use `Log.open`. Nothing is kept in memory but the batch that is being worked on, so a log may be
+    longer than memory. Every question takes ``progress``, a function that is told how many rows are
+    done and how many there are (None where only reading tells).
+
+    Attributes:
+        schema: What its columns mean.
+        dim: Length d of a full action vector.
+        blocks: Number of parameter blocks: arms with a parameter each, or 1.
+        whole: Whether rows hold the set of actions, not only the one that was played.
+        dated: Whether times are dates; otherwise they are numbers.
+        notes: What was noticed while reading it, in words.
+        findings: Rows that were dropped in the latest pass, with numbers and reasons.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from driftbandits.logs import Log
+        >>> frame = pd.DataFrame({"time": [0, 1, 2], "chosen": [0, 1, 0], "reward": [1, 0, 1]})
+        >>> log = Log.open(frame, arms=2)
+        >>> log.dim, log.check()["rows"]
+        (2, 3)
+    """
+
+    @classmethod
+    def open(
+        cls,
+        data: Any,
+        schema: Schema | None = None,
+        *,
+        kind: str | None = None,
+        catalogue: Catalogue | Mapping[Any, Any] | None = None,
+        features: Encoder | None = None,
+        on_bad: str = "stop",
+        rows: int = _ROWS,
+        **columns: Any,
+    ) -> Log:
+        """Open a log.
+
+        Args:
+            data: Path to Parquet, CSV, JSON lines, Arrow or dsjson; an Arrow table; a pandas or
+                polars frame.
+            schema: What the columns mean; without it ``columns`` are the arguments of `Schema`.
+            kind: Format of a file whose name does not tell: parquet, csv, jsonl, arrow, dsjson.
+            catalogue: Sets of actions by id, where rows hold ids or nothing.
+            features: Encoder of named actions and contexts, such as `driftbandits.features`.
+            on_bad: What to do with a row that cannot be right: "stop" or "drop".
+            rows: Most rows that are read at a time.
+            **columns: Fields of `Schema`, by name.
+        """
+        if schema is not None and columns:
+            raise ValueError(f"give a schema or columns, not both: {', '.join(columns)}")
+        if catalogue is not None and not isinstance(catalogue, Catalogue):
+            catalogue = Catalogue(catalogue)
+        return cls(
+            open_source(data, rows=rows, kind=kind),
+            schema or Schema(**columns),
+            catalogue=catalogue,
+            features=features,
+            on_bad=on_bad,
+        )
+
+    def check(self, *, period: str = "auto", progress: Progress | None = None) -> Check:
+        """Is the log sound? See `driftbandits.logs.health.Check`."""
+        return check(self, period=period, progress=progress)
+
+    def drift(
+        self,
+        *,
+        simulations: int = 199,
+        seed: int = 0,
+        clock: str = "decisions",
+        progress: Progress | None = None,
+    ) -> Drift:
+        """Is it drifting? See `driftbandits.logs.drift.drift`."""
+        return drift(self, simulations=simulations, seed=seed, clock=clock, progress=progress)
+
+    def memory(
+        self,
+        *,
+        memories: Array | None = None,
+        clock: str = "decisions",
+        resume: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Memory:
+        """Which memory fits? See `driftbandits.logs.memory.memory`."""
+        return memory(self, memories=memories, clock=clock, resume=resume, progress=progress)
+
+    def value(
+        self,
+        policies: Mapping[str, Target | str],
+        *,
+        period: str = "auto",
+        propensities: str = "logged",
+        progress: Progress | None = None,
+    ) -> Value:
+        """What would fixed policies have earned? See `driftbandits.logs.value.value`.
+
+        A policy is a function of the log and a batch, or a text as on the command line: uniform,
+        action:NAME, column:NAME, shares:FILE.csv, frozen:FILE.npz.
+        """
+        targets = {n: parse(p) if isinstance(p, str) else p for n, p in policies.items()}
+        return value(self, targets, period=period, propensities=propensities, progress=progress)
+
+    def replay(
+        self,
+        policies: Mapping[str, Policy],
+        *,
+        learn: str = "accepted",
+        share: float | None = None,
+        period: str = "auto",
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Value:
+        """What would policies that learn have earned? See `driftbandits.logs.replay.replay`."""
+        return replay(
+            self,
+            policies,
+            learn=learn,
+            share=share,
+            period=period,
+            seed=seed,
+            progress=progress,
+        )
+
+    def fit(
+        self, policy: Learner, *, decide: bool | None = None, progress: Progress | None = None
+    ) -> Learner:
+        """A copy of a policy that has lived through the log. See `driftbandits.logs.fit.fit`."""
+        return fit(self, policy, decide=decide, progress=progress)
+
+    def sums(
+        self,
+        *,
+        memories: Any = (float("inf"),),
+        period: str | None = None,
+        workers: int = 2,
+        progress: Progress | None = None,
+    ) -> dict[str, Sums]:
+        """Sums that merge exactly. See `driftbandits.logs.sums.sums`."""
+        return sums(self, memories=memories, period=period, workers=workers, progress=progress)
+
+    def to_environment(
+        self, *, memory: float | None = None, rounds: int = 10_000, seed: int = 0
+    ) -> LogModel:
+        """A simulator built from the log. See `driftbandits.logs.world.to_environment`."""
+        return to_environment(self, memory=memory, rounds=rounds, seed=seed)

@@ -1,0 +1,48 @@
+"""The model q̂ of values: what earlier rewards say an action earns, and nothing later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..core.arrays import Array
+from .batch import Batch
+from .memory import grid
+from .passes import RIDGE, Clock, Pass, single_units, stretch
+from .reading import LogReader
+
+# Rows after which the parameters are computed anew.
+_REFRESH = 256
+_LANES = 8
+
+
+class RewardModel:
+    """Linear regression with forgetting; at any time with the memory that predicted best so far.
+
+    Which memory that is, and its parameters, follow from rewards that had come before the rows
+    they are used for.
+    """
+
+    def __init__(self, log: LogReader) -> None:
+        self._clock, self._scales = Clock("decisions", log.rate), log.scales()
+        self._pass = Pass(grid(log, _LANES), width=log.width, blocks=log.blocks)
+        self._shape = (log.blocks, log.width)
+
+    def pieces(self, batch: Batch) -> Iterator[tuple[slice, Array]]:
+        """Parts of a batch, each with the parameters (B, w) for its rows; then it learns them."""
+        rows = stretch(batch, self._clock(batch), self._scales)
+        for start in range(0, len(batch), _REFRESH):
+            part = slice(start, min(start + _REFRESH, len(batch)))
+            yield part, self.theta
+            self._pass.take(rows.part(part), single_units(part.stop - part.start))
+
+    @property
+    def theta(self) -> Array:
+        """Parameters per block in the units of the log's vectors, shape (B, w)."""
+        state, lane = self._pass.state, int(np.argmax(self._pass.evidence))
+        upper = state.gram[..., lane]
+        gram = np.triu(upper) + np.swapaxes(np.triu(upper, 1), 1, 2)
+        gram = gram + RIDGE * np.eye(self._shape[1])
+        moment = state.moment[..., lane, 0]
+        return np.asarray(np.linalg.solve(gram, moment[..., None])[..., 0] / self._scales)

@@ -1,0 +1,252 @@
+"""A pass over a log for several memories: rows in order, each reward learned when it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import Array
+from .batch import Batch, Ints, Mask
+from .lanes import Rows, State, walk
+
+# Each feature is scaled to a mean square of 1, so this ridge is worth one row.
+RIDGE = 1.0
+# Rows that are worked on at once: simulated series and errors stay in the cache.
+_PIECE = 8192
+_TRACE = 2048
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive rows as a pass needs them: played vectors, clock, rewards in several series."""
+
+    time: Array  # (n,), seconds
+    arrival: Array  # (n,), seconds
+    clock: Array  # (n,), decisions, or hours in units of decisions
+    vectors: Array  # (n, w), scaled
+    blocks: Ints  # (n,)
+    count: Array  # (n,)
+    reward: Array  # (n, S)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def known(self) -> Mask:
+        """Rows with a reward, shape (n,)."""
+        return np.isfinite(self.reward[:, 0])
+
+    def part(self, rows: slice | Mask | Ints) -> Stretch:
+        """Some of the rows."""
+        return Stretch(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+
+    def then(self, other: Stretch) -> Stretch:
+        """These rows, followed by others."""
+        return Stretch(
+            **{
+                f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)])
+                for f in fields(self)
+            }
+        )
+
+
+class Clock:
+    """Where each decision lies on the clock that memories are measured on.
+
+    ``decisions``: the clock moves by one per decision. ``hours``: it moves with time, at
+    ``rate`` decisions per hour, so that memories in both are of the same size.
+    """
+
+    def __init__(self, kind: str, rate: float) -> None:
+        if kind not in ("decisions", "hours"):
+            raise ValueError(f"clock must be one of decisions, hours, got {kind!r}")
+        self.kind, self.rate = kind, rate
+        self.done = 0.0
+
+    def __call__(self, batch: Batch) -> Array:
+        """Clock of the rows of the next batch, shape (n,)."""
+        if self.kind == "hours":
+            return batch.time / 3600.0 * self.rate
+        ends = self.done + np.cumsum(batch.count)
+        self.done = float(ends[-1])
+        return np.asarray(ends - batch.count)
+
+
+def stretch(batch: Batch, clock: Array, scales: Array) -> Stretch:
+    """The rows of a batch with their logged rewards alone."""
+    played = batch.played
+    return Stretch(
+        time=batch.time,
+        arrival=batch.arrival,
+        clock=clock,
+        vectors=batch.vectors[played] / scales,
+        blocks=batch.blocks[played],
+        count=batch.count,
+        reward=batch.reward[:, None],
+    )
+
+
+class Pass:
+    """Prequential evidence of M memories over S series of rewards.
+
+    Args:
+        memories: Memories 1/(1 − γ) in units of the clock, shape (M,); infinity never forgets.
+        width: Length w of a vector within its block.
+        blocks: Number of blocks.
+        series: Number S of series of rewards; the first is the log's own.
+        instant: Learn each reward right after its decision, whenever it came.
+        noise: Memory of the noise level s² in rows, the same for all lanes. A short one lets calm
+            and restless times count alike.
+        widths: Whether a prediction's own uncertainty aᵀV⁻¹a counts. Where noise differs between
+            contexts, the wide bounds of a short memory imitate that, which is not drift.
+    """
+
+    def __init__(
+        self,
+        memories: Array,
+        *,
+        width: int,
+        blocks: int,
+        series: int = 1,
+        instant: bool = False,
+        noise: float = np.inf,
+        widths: bool = True,
+    ) -> None:
+        lanes = len(memories)
+        self.rates = np.where(np.isinf(memories), 0.0, -np.log1p(-1.0 / memories))
+        self.instant, self._kept, self._widths = instant, 1.0 - 1.0 / noise, widths
+        self.state = State(
+            gram=np.zeros((blocks, width, width, lanes)),
+            moment=np.zeros((blocks, width, lanes, series)),
+            clock=np.full(blocks, -np.inf),
+            squares=np.zeros((lanes, series)),
+            evidence=np.zeros((lanes, series)),
+            due=np.zeros(1),
+            scored=np.zeros(1),
+        )
+        self._waiting: Stretch | None = None
+        self._errors = np.zeros((0, lanes, series))
+        self.trace = Trace(lanes)
+
+    @property
+    def evidence(self) -> Array:
+        """Log-evidence of each memory for the logged rewards, shape (M,)."""
+        return self.state.evidence[:, 0]
+
+    @property
+    def gains(self) -> Array:
+        """Evidence of the best memory above that of the last one (never), per series (S,)."""
+        return np.asarray(self.state.evidence.max(axis=0) - self.state.evidence[-1])
+
+    def take(self, rows: Stretch, ends: Ints) -> None:
+        """Predict and learn further rows; ``ends`` (U + 1,) bound the units, from 0 to n."""
+        at = 0
+        while at < len(ends) - 1:
+            to = max(at + 1, int(np.searchsorted(ends, ends[at] + _PIECE, "right")) - 1)
+            self._take(rows.part(slice(ends[at], ends[to])), ends[at : to + 1] - ends[at])
+            at = to
+
+    def _take(self, rows: Stretch, ends: Ints) -> None:
+        waiting = rows.part(slice(0, 0)) if self._waiting is None else self._waiting
+        both, start = waiting.then(rows), len(waiting)
+        error = np.concatenate([self._errors, np.zeros((len(rows), *self._errors.shape[1:]))])
+        order, due = self._order(both, start, ends)
+        if np.isinf(self.state.clock).any():
+            self.state.clock[np.isinf(self.state.clock)] = rows.clock[0]
+        arrays = Rows(
+            np.ascontiguousarray(both.vectors),
+            both.blocks,
+            both.clock,
+            both.count,
+            np.ascontiguousarray(both.reward),
+            error,
+        )
+        trace = np.empty((len(ends) - 1, len(self.rates)))
+        known = rows.known
+        learned = walk(
+            self.state,
+            arrays,
+            start,
+            ends,
+            known,
+            order,
+            due,
+            self.rates,
+            RIDGE,
+            self._kept,
+            self._widths,
+            trace,
+        )
+        left = order[learned:]
+        self._waiting, self._errors = both.part(left), error[left]
+        self.trace.add(rows.time[ends[1:] - 1], trace)
+
+    def _order(self, both: Stretch, start: int, ends: Ints) -> tuple[Ints, Ints]:
+        """Rows in the order in which they are learned, and the first unit's start that may."""
+        n = len(both) - start
+        when = np.searchsorted(both.time[start:], both.arrival, "left")
+        unit_end = ends[np.searchsorted(ends, np.arange(n), "right")]
+        earliest = np.concatenate([np.zeros(start, dtype=np.int64), unit_end])
+        due = earliest if self.instant else np.maximum(when, earliest)
+        due = np.append(ends, n + 1)[np.searchsorted(ends, np.minimum(due, n), "left")]
+        candidates = np.flatnonzero(np.isfinite(both.arrival) & both.known)
+        order = candidates[np.lexsort((both.arrival[candidates], due[candidates]))]
+        return order.astype(np.int64), due[order].astype(np.int64)
+
+    def arrays(self) -> dict[str, Array]:
+        """All that a later run needs to continue."""
+        out = {f"state_{k}": v for k, v in self.state._asdict().items()}
+        out["errors"] = self._errors
+        out |= {f"trace_{k}": v for k, v in self.trace.arrays().items()}
+        if self._waiting is not None:
+            out |= {
+                f"waiting_{f.name}": getattr(self._waiting, f.name) for f in fields(self._waiting)
+            }
+        return out
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Continue from `arrays`."""
+        self.state = State(**{k: arrays[f"state_{k}"] for k in State._fields})
+        self._errors = arrays["errors"]
+        if "waiting_time" in arrays:
+            names = [f.name for f in fields(Stretch)]
+            self._waiting = Stretch(**{name: arrays[f"waiting_{name}"] for name in names})
+        kept = {k.removeprefix("trace_"): v for k, v in arrays.items() if k.startswith("trace_")}
+        self.trace.restore(kept)
+
+
+class Trace:
+    """Evidence over time, thinned to a bounded number of points."""
+
+    def __init__(self, lanes: int) -> None:
+        self.times = np.zeros(0)
+        self.values = np.zeros((0, lanes))
+        self._stride, self._seen = 1, 0
+
+    def add(self, times: Array, values: Array) -> None:
+        """Further points; where there are too many, every other one goes."""
+        where = np.arange(self._seen, self._seen + len(times))
+        keep = where % self._stride == 0
+        self._seen += len(times)
+        self.times = np.concatenate([self.times, times[keep]])
+        self.values = np.concatenate([self.values, values[keep]])
+        while len(self.times) > _TRACE:
+            self.times, self.values = self.times[::2], self.values[::2]
+            self._stride *= 2
+
+    def arrays(self) -> dict[str, Array]:
+        """All that a later run needs to continue."""
+        numbers = np.array([self._stride, self._seen], dtype=np.float64)
+        return {"times": self.times, "values": self.values, "numbers": numbers}
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Continue from `arrays`."""
+        self.times, self.values = arrays["times"], arrays["values"]
+        self._stride, self._seen = (int(x) for x in arrays["numbers"])
+
+
+def single_units(rows: int, size: int = 1) -> Ints:
+    """Bounds of units of ``size`` rows."""
+    return np.append(np.arange(0, rows, size), rows).astype(np.int64)

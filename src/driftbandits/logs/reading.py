@@ -1,0 +1,286 @@
+"""Rows of decisions, read in batches of bounded size as often as they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .batch import Batch, Ints
+from .columns import Layout, Names, Sets, column, floats, layout, optional, seconds, texts
+from .rows import Checker, Findings
+from .schema import Catalogue, Encoder, LogError, Schema
+from .sources import Source
+
+Progress = Callable[[int, int | None], None]
+
+# Numbers in the columns of a batch, more or less, and rows that scales are taken from.
+_NUMBERS = 4_000_000
+_FIRST = 4096
+
+
+class LogReader:
+    """The rows of a log, and what they have in common; `Log` adds the questions to ask it.
+
+    Attributes:
+        schema: What its columns mean.
+        dim: Length d of a full action vector.
+        blocks: Number of parameter blocks: arms with a parameter each, or 1.
+        whole: Whether rows hold the set of actions, not only the one that was played.
+        dated: Whether times are dates; otherwise they are numbers.
+        notes: What was noticed while reading it, in words.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema,
+        *,
+        catalogue: Catalogue | None,
+        features: Encoder | None,
+        on_bad: str,
+    ) -> None:
+        Checker(on_bad)  # refuses a wrong choice now, not after an hour
+        self.source, self.schema = source, schema
+        self._on_bad = on_bad
+        self._names = Names()
+        self.notes = source.notes
+        peek = next((b for b in source.read(0) if b.num_rows), None)
+        if peek is None:
+            raise LogError(f"{source.name} has no rows")
+        _check_columns(peek, schema)
+        if _names_needed(peek, schema, catalogue, features):
+            self._collect_names()
+        self._layout: Layout = layout(peek, schema, catalogue, features, self._names)
+        self.dim, self.blocks = self._layout.dim, self._layout.blocks
+        self.whole = self._layout.whole
+        self.findings = Findings()
+        self.forgot_ids = False
+        self.position = 0  # rows read in the pass that is under way
+        self._end: float | None = None
+        self._decisions: float | None = None
+        self._rows: int = 0
+        self._scales: Any = None
+        time = column(peek, schema.time).type
+        self.dated = not (pa.types.is_integer(time) or pa.types.is_floating(time))
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Names of the actions met so far; numbers where they have none."""
+        return tuple(self._names.positions)
+
+    @property
+    def width(self) -> int:
+        """Length of a vector within its block."""
+        return self.dim // self.blocks
+
+    def checker(self) -> Checker:
+        """A fresh check of rows, as the log was opened."""
+        return Checker(self._on_bad)
+
+    def batches(
+        self, *, checker: Checker | None = None, skip: int = 0, progress: Progress | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order, in batches; ``progress`` is told how many are done.
+
+        ``skip`` rows are passed over, for a run that continues with a ``checker`` of its own.
+        """
+        end = self.end(progress) if self.schema.mature_after is not None else np.inf
+        checker = checker or self.checker()
+        done = skip
+        for table in self.source.read(skip):
+            most = max(1, _NUMBERS // max(1, self._numbers_per_row(table)))
+            for start in range(0, table.num_rows, most):
+                piece = table.slice(start, most)
+                batch = checker(self._batch(piece, done, end))
+                done += piece.num_rows
+                self.position = done
+                self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
+                if len(batch):
+                    yield batch
+                if progress is not None:
+                    progress(done, self.source.rows)
+            self._read_notes(table)
+
+    def end(self, progress: Progress | None = None) -> float:
+        """The latest time in the log, in seconds; the first call reads all times."""
+        if self._end is None:
+            latest, done = -np.inf, 0
+            times = [n for n in (self.schema.time, self.schema.reward_time) if n is not None]
+            for table in self.source.read(0, times):
+                for field in ("time", "reward_time"):
+                    found = optional(table, self.schema, field)
+                    if found is not None and not pa.types.is_null(found.type):
+                        values = seconds(found, field, self.schema.unit)
+                        latest = max(latest, float(np.nanmax(values, initial=-np.inf)))
+                done += table.num_rows
+                if progress is not None:
+                    progress(done, self.source.rows)
+            self._end = latest
+        return self._end
+
+    def span(self) -> tuple[float, float]:
+        """First decision and latest time, in seconds."""
+        first = next(iter(self.source.read(0)))
+        times = seconds(column(first, self.schema.time), self.schema.time, self.schema.unit)
+        return float(times[np.isfinite(times)][0]), self.end()
+
+    def decisions(self) -> float:
+        """Number of decisions, Σ count; the first call may read the log."""
+        if self._decisions is None:
+            name = self.schema.count
+            self._decisions, self._rows = 0.0, 0
+            for table in self.source.read(0, [self.schema.time, name or self.schema.time]):
+                found = optional(table, self.schema, "count")
+                self._rows += table.num_rows
+                self._decisions += (
+                    table.num_rows if found is None else float(np.nansum(floats(found, str(name))))
+                )
+        return self._decisions
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, good and bad; the first call may read the log."""
+        if self.source.rows is not None:
+            return int(self.source.rows)
+        self.decisions()
+        return self._rows
+
+    @property
+    def rate(self) -> float:
+        """Decisions per hour on average; NaN where no time passes."""
+        first, last = self.span()
+        return self.decisions() / ((last - first) / 3600.0) if last > first else float("nan")
+
+    def scales(self) -> Any:
+        """Root mean square of each coordinate of the first played vectors, shape (w,).
+
+        Only the first rows are used, so that nothing later changes an earlier prediction.
+        """
+        if self._scales is None:
+            total, rows = np.zeros(self.width), 0
+            for batch in self.batches():
+                played = batch.vectors[batch.played[: _FIRST - rows]]
+                total += (played**2).sum(axis=0)
+                rows += len(played)
+                if rows >= _FIRST:
+                    break
+            size = np.sqrt(total / max(rows, 1))
+            self._scales = np.where(size > 0.0, size, 1.0)
+        return self._scales
+
+    def _numbers_per_row(self, table: pa.RecordBatch) -> int:
+        return int(max(1, int(table.nbytes) // max(1, table.num_rows) // 8))
+
+    def _batch(self, table: pa.RecordBatch, done: int, end: float) -> Batch:
+        schema, n = self.schema, table.num_rows
+        sets = self._layout.sets(table)
+        time = seconds(column(table, schema.time), schema.time, schema.unit)
+        count = self._numbers(table, "count", 1.0)
+        reward, arrival = self._rewards(table, time, end)
+        return Batch(
+            row=np.arange(done + 1, done + n + 1),
+            time=time,
+            vectors=sets.vectors,
+            blocks=sets.blocks,
+            labels=sets.labels,
+            first=sets.first,
+            size=sets.size,
+            chosen=self._chosen(table, sets),
+            propensity=self._numbers(table, "propensity", np.nan),
+            reward=reward / np.where(count > 0, count, 1.0) if schema.total else reward,
+            arrival=arrival,
+            count=count,
+            id=texts(optional(table, schema, "id")),
+            policy=texts(optional(table, schema, "policy")),
+            table=table,
+        )
+
+    def _numbers(self, table: pa.RecordBatch, field: str, missing: float) -> Any:
+        found = optional(table, self.schema, field)
+        if found is None:
+            return np.full(table.num_rows, missing)
+        return floats(found, getattr(self.schema, field))
+
+    def _rewards(self, table: pa.RecordBatch, time: Any, end: float) -> tuple[Any, Any]:
+        """Rewards and when they came; a missing one that is mature is the default by then."""
+        schema = self.schema
+        reward = floats(column(table, schema.reward), schema.reward).copy()
+        found = optional(table, schema, "reward_time")
+        came = time.copy()
+        if found is not None:
+            given = seconds(found, str(schema.reward_time), schema.unit)
+            came = np.where(np.isnan(given), time, given)
+        if schema.mature_after is not None:
+            ripe = time + 3600.0 * schema.mature_after
+            default = np.isnan(reward) & (ripe <= end)
+            reward[default] = schema.default
+            came[default] = ripe[default]
+        came[np.isnan(reward)] = np.inf
+        return reward, came
+
+    def _chosen(self, table: pa.RecordBatch, sets: Sets) -> Ints:
+        if not self.whole:
+            return np.zeros(table.num_rows, dtype=np.int64)
+        if self.schema.chosen is None:
+            raise LogError("the schema must name the column of what was chosen")
+        found = column(table, self.schema.chosen)
+        if pa.types.is_string(found.type) or pa.types.is_large_string(found.type):
+            return _positions(found, sets, self._names)
+        values = floats(found, self.schema.chosen)
+        whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**62)
+        return np.where(whole, np.nan_to_num(values), -1).astype(np.int64)
+
+    def _collect_names(self) -> None:
+        """Names of actions in the first rows, for a log that names its actions and no more."""
+        read = 0
+        for table in self.source.read(0):
+            inner = column(table, str(self.schema.actions)).flatten()
+            for name in inner.unique().to_pylist():
+                self._names(name)
+            read += table.num_rows
+            if read >= 100_000:
+                break
+
+    def _read_notes(self, table: pa.RecordBatch) -> None:
+        """What an importer left out, counted up to this batch."""
+        found = {k: v for k, v in (table.schema.metadata or {}).items() if v.isdigit()}
+        left_out = [f"{v.decode()} {k.decode()} left out" for k, v in found.items() if v != b"0"]
+        self.notes = (*self.source.notes, *left_out)
+
+
+def _check_columns(table: pa.RecordBatch, schema: Schema) -> None:
+    """Refuse columns that the user named and the log does not have."""
+    for field in ("time", "reward"):
+        column(table, getattr(schema, field))
+    for field in ("propensity", "reward_time", "count", "id", "policy"):
+        optional(table, schema, field)
+
+
+def _names_needed(
+    table: pa.RecordBatch, schema: Schema, catalogue: Catalogue | None, features: Encoder | None
+) -> bool:
+    if schema.action is not None or catalogue is not None or features is not None:
+        return False
+    if schema.arms is not None or schema.actions not in table.schema.names:
+        return False
+    kind = column(table, str(schema.actions)).type
+    return bool(pa.types.is_list(kind) and pa.types.is_string(kind.value_type))
+
+
+def _positions(names: Any, sets: Sets, known: Names) -> Ints:
+    """Position of each row's named action within its set; −1 where it is not there."""
+    wanted = np.array([known.positions.get(n, -2) for n in names.to_pylist()], dtype=np.int64)
+    # Rows of one size, as most logs have, need no loop.
+    if len(set(sets.size.tolist())) == 1:
+        size = int(sets.size[0])
+        labels = sets.labels[sets.first[:, None] + np.arange(size)]
+        found = labels == wanted[:, None]
+        return np.where(found.any(axis=1), found.argmax(axis=1), -1)
+    out = np.full(len(wanted), -1, dtype=np.int64)
+    for i, (first, size) in enumerate(zip(sets.first, sets.size, strict=True)):
+        match = np.flatnonzero(sets.labels[first : first + size] == wanted[i])
+        out[i] = match[0] if len(match) else -1
+    return out

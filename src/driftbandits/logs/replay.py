@@ -1,0 +1,184 @@
+"""What a policy that learns would have earned: doubly robust replay on the real clock.
+
+For every row the policy chooses, and its choice is scored with the doubly robust term
+
+    φ = q̂(x, choice) + 1{choice = played}/p · (r − q̂(x, played)),
+
+which is unbiased for what the choice earns. The policy then learns from the row with probability
+min(1, c·1{choice = played}/p), so that what it learns from looks as if its own choices had been
+played (Dudík, Erhan, Langford and Li, 2012). Rows that it does not learn from still move its clock:
+without that, the world would drift K times faster for the policy than it did.
+
+It learns from about a share c of the rows, less than it would have had live. Learning from ``all``
+rows instead answers another question: what would the policy have earned in each row, had it watched
+the logger until then?
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.arrays import Array, one_of
+from ..core.randomness import stream
+from ..policies import Policy
+from .batch import Batch
+from .model import RewardModel
+from .reading import LogReader, Progress
+from .schema import CannotAnswer
+from .value import (
+    LOGGING,
+    Value,
+    as_logged,
+    check_answerable,
+    make_evaluation,
+    summary,
+)
+
+
+class Waiting:
+    """Rewards on their way to a policy, handed over when they come."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Array, float, float]] = []
+        self._count = 0
+
+    def add(self, arrival: float, action: Array, reward: float, round: float) -> None:
+        """A reward of ``round`` that will come at ``arrival``."""
+        heapq.heappush(self._heap, (arrival, self._count, action, reward, round))
+        self._count += 1
+
+    def deliver(self, policy: Policy, now: float) -> None:
+        """Let the policy learn what has come by ``now``, in the order in which it came."""
+        while self._heap and self._heap[0][0] <= now:
+            _, _, action, reward, round = heapq.heappop(self._heap)
+            policy.update(action, reward, round=round)
+
+
+class Player:
+    """One policy in replay."""
+
+    def __init__(self, name: str, policy: Policy, *, learn: str, share: float, seed: int) -> None:
+        self.policy, self.learn, self.share = policy.copy(), learn, share
+        self._draws = stream(seed, "logs", "replay", name)
+        self._waiting = Waiting()
+        self.accepted = self.rows = self.above = 0
+
+    def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> None:
+        """Play the rows of a batch; ``out`` (n, 6) gets their numbers."""
+        policy, waiting, known = self.policy, self._waiting, batch.known
+        draws = self._draws.random(len(batch))
+        for i in range(len(batch)):
+            waiting.deliver(policy, batch.time[i])
+            actions = batch.actions(i, blocks)
+            choice = policy.select(actions)
+            round = policy.round
+            policy.advance()
+            first, chosen = batch.first[i], batch.chosen[i]
+            match = choice == chosen
+            weight = 1.0 / p[i] if match else 0.0
+            direct = float(batch.vectors[first + choice] @ theta[batch.blocks[first + choice]])
+            reward = batch.reward[i] if known[i] else 0.0
+            correction = weight * (reward - direct) if match else 0.0
+            out[i] = (1.0, reward, weight, weight * reward, direct, direct + correction)
+            chance = self.share * weight
+            self.above += chance > 1.0 + 1e-12
+            if known[i] and (self.learn == "all" or draws[i] < chance):
+                self.accepted += 1
+                waiting.add(batch.arrival[i], actions[chosen], float(reward), round)
+        self.rows += len(batch)
+
+
+def replay(
+    log: LogReader,
+    policies: Mapping[str, Policy],
+    *,
+    learn: str = "accepted",
+    share: float | None = None,
+    period: str = "auto",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Value:
+    """Values of policies that learn, by period; see `Value`.
+
+    Args:
+        log: The log; one decision per row.
+        policies: Policies by name. They are copied; each continues from the state it has.
+        learn: ``accepted`` rows, as if the policy had decided; or ``all`` rows, as if it had
+            watched.
+        share: The constant c; the least propensity of the log unless given. A larger one accepts
+            more rows and biases what the policy learns from, where c/p is above 1.
+        period: As for `value`.
+        seed: Names the draws that accept rows.
+        progress: Told how many rows are done.
+    """
+    one_of("learn", learn, ("accepted", "all"))
+    check_answerable(log, "logged")
+    c = _least_propensity(log) if share is None else share
+    if not 0.0 < c <= 1.0:
+        raise ValueError(f"share must lie in (0, 1], got {c!r}")
+    players = {
+        name: Player(name, policy, learn=learn, share=c, seed=seed)
+        for name, policy in policies.items()
+    }
+    evaluation, model, skipped = make_evaluation(log, period), RewardModel(log), 0
+    for batch in log.batches(progress=progress):
+        usable = batch.known & np.isfinite(batch.propensity)
+        skipped += int((~usable).sum())
+        p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
+        numbers = {name: np.zeros((len(batch), 6)) for name in players}
+        for part, theta in model.pieces(batch):
+            for name, player in players.items():
+                player.play(_part(batch, part), p[part], theta, log.blocks, numbers[name][part])
+        rows = batch.where(usable)
+        if len(rows):
+            for name, table in numbers.items():
+                evaluation.add(name, rows, table[usable])
+            evaluation.add(LOGGING, rows, as_logged(rows))
+    found = summary(log, evaluation, list(players), skipped, "logged")
+    acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
+    return replace(
+        found, acceptance=acceptance, warnings=(*found.warnings, *_cautions(players, learn, c))
+    )
+
+
+def _part(batch: Batch, part: slice) -> Batch:
+    mask = np.zeros(len(batch), dtype=bool)
+    mask[part] = True
+    return replace(batch, table=None).where(mask)
+
+
+def _least_propensity(log: LogReader) -> float:
+    least = np.inf
+    for batch in log.batches():
+        if (batch.count != 1.0).any():
+            raise CannotAnswer("replay needs one decision per row; this log is aggregated")
+        least = min(least, float(np.nanmin(batch.propensity, initial=np.inf)))
+    if least < 1e-3:
+        raise CannotAnswer(
+            f"the least propensity is {least:.2g}: replay would accept as few of the rows. Give a "
+            "larger share, and mind the bias it brings, or let the policy learn from all rows"
+        )
+    return least
+
+
+def _cautions(players: Mapping[str, Player], learn: str, share: float) -> list[str]:
+    out = []
+    for name, player in players.items():
+        if learn == "all":
+            out.append(f"{name} watched the logger: its own choices did not shape what it learned")
+            continue
+        rate = player.accepted / max(player.rows, 1)
+        out.append(
+            f"{name} learned from {rate:.1%} of the rows; live it would have learned from all of "
+            "them and earned more if it needs data"
+        )
+        if player.above:
+            out.append(
+                f"{name}: c/p was above 1 in {player.above} rows (c = {share:g}), so what it "
+                "learned from is biased"
+            )
+    return out

@@ -1,0 +1,161 @@
+"""Rows that cannot be right: found, numbered, and stopped at or dropped, never in silence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .batch import Batch, Ints, Mask
+from .schema import LogError
+
+_EXAMPLES = 20
+# Ids that are remembered to find duplicates: 8 bytes each.
+_IDS = 8_000_000
+
+
+@dataclass
+class Findings:
+    """What was wrong: how many rows for each reason, and the first few with their numbers."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    examples: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Number of rows that were dropped."""
+        return sum(self.counts.values())
+
+    def add(self, rows: Ints, reasons: list[str]) -> None:
+        """Record rows with one reason each."""
+        for row, reason in zip(rows.tolist(), reasons, strict=True):
+            kind = reason.partition(":")[0]
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+            if len(self.examples) < _EXAMPLES:
+                self.examples.append((row, reason))
+
+
+class Checker:
+    """Checks rows in order; it carries the latest time and the ids from batch to batch."""
+
+    def __init__(self, on_bad: str) -> None:
+        if on_bad not in ("stop", "drop"):
+            raise ValueError(f"on_bad must be one of stop, drop, got {on_bad!r}")
+        self.on_bad = on_bad
+        self.latest = -np.inf
+        # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
+        self.young = self.old = np.zeros(0, dtype=np.uint64)
+        self.forgot_ids = False
+        self.findings = Findings()
+
+    def arrays(self) -> dict[str, Any]:
+        """All that a later run needs to continue."""
+        found = json.dumps([self.findings.counts, self.findings.examples]).encode()
+        return {
+            "latest": np.array([self.latest, self.forgot_ids], dtype=np.float64),
+            "young": self.young,
+            "old": self.old,
+            "findings": np.frombuffer(found, dtype=np.uint8),
+        }
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Continue from `arrays`."""
+        self.latest, self.forgot_ids = float(arrays["latest"][0]), bool(arrays["latest"][1])
+        self.young, self.old = arrays["young"], arrays["old"]
+        counts, examples = json.loads(arrays["findings"].tobytes())
+        self.findings = Findings(counts, [(row, reason) for row, reason in examples])
+
+    def __call__(self, batch: Batch) -> Batch:
+        """The rows that can be right; the others are stopped at or recorded."""
+        reasons = self._reasons(batch)
+        bad = np.array([reason != "" for reason in reasons]) if any(reasons) else None
+        if bad is None:
+            return batch
+        wrong = [reason for reason in reasons if reason]
+        if self.on_bad == "stop":
+            lines = [f"row {r}: {w}" for r, w in zip(batch.row[bad], wrong, strict=True)]
+            more = f" (and {len(lines) - 5} more in this batch)" if len(lines) > 5 else ""
+            raise LogError(
+                f"{len(lines)} row(s) cannot be right: {'; '.join(lines[:5])}{more}. "
+                "Correct them, or choose to drop them"
+            )
+        self.findings.add(batch.row[bad], wrong)
+        return batch.where(~bad)
+
+    def _reasons(self, batch: Batch) -> list[str]:
+        """One reason per row, empty for a good one; the first that applies."""
+        tests: list[tuple[Mask, str, Any]] = [
+            (~np.isfinite(batch.time), "time is missing", None),
+            (self._backwards(batch), "time goes backwards", batch.time),
+            (batch.size < 1, "the set of actions is empty or unknown", None),
+            (
+                (batch.chosen < 0) | (batch.chosen >= np.maximum(batch.size, 1)),
+                "chosen is outside the set",
+                batch.chosen,
+            ),
+            (
+                ~np.isnan(batch.propensity) & ~((batch.propensity > 0) & (batch.propensity <= 1)),
+                "propensity must lie in (0, 1]",
+                batch.propensity,
+            ),
+            (np.isinf(batch.reward), "reward is not finite", batch.reward),
+            (
+                batch.arrival < batch.time,
+                "reward before its decision",
+                batch.arrival - batch.time,
+            ),
+            (~((batch.count > 0) & np.isfinite(batch.count)), "count must be above 0", batch.count),
+        ]
+        tests.append((self._not_finite(batch), "an action has entries that are not finite", None))
+        tests.append((self._duplicates(batch), "duplicate id", batch.id))
+        if not any(mask.any() for mask, _, _ in tests):
+            return []
+        reasons = [""] * len(batch)
+        for mask, words, values in tests:
+            for i in np.flatnonzero(mask):
+                if not reasons[i]:
+                    reasons[i] = words if values is None else f"{words}: {values[i]}"
+        return reasons
+
+    def _backwards(self, batch: Batch) -> Mask:
+        times = np.concatenate([[self.latest], np.nan_to_num(batch.time, nan=-np.inf)])
+        so_far = np.maximum.accumulate(times)
+        self.latest = float(so_far[-1])
+        return np.asarray(batch.time < so_far[:-1])
+
+    @staticmethod
+    def _not_finite(batch: Batch) -> Mask:
+        finite = np.isfinite(batch.vectors).all(axis=1)
+        if finite.all():
+            return np.zeros(len(batch), dtype=bool)
+        broken = np.concatenate([[0], np.cumsum(~finite)])
+        return np.asarray(broken[batch.first + batch.size] > broken[batch.first])
+
+    def _duplicates(self, batch: Batch) -> Mask:
+        """Rows whose id an earlier row has, among the latest ids that are remembered."""
+        if batch.id is None:
+            return np.zeros(len(batch), dtype=bool)
+        import pandas as pd
+
+        present = np.array([value is not None for value in batch.id], dtype=bool)
+        texts = np.where(present, batch.id, "").astype(object)
+        codes = pd.util.hash_array(texts, categorize=False)
+        again = _among(codes, self.young) | _among(codes, self.old)
+        _, firsts = np.unique(codes, return_index=True)
+        repeated = np.ones(len(codes), dtype=bool)
+        repeated[firsts] = False
+        if len(self.young) > _IDS // 2:
+            self.forgot_ids = self.forgot_ids or len(self.old) > 0
+            self.old, self.young = self.young, self.young[:0]
+        self.young = np.union1d(self.young, codes[present])
+        return np.asarray(present & (again | repeated))
+
+
+def _among(codes: Any, ordered: Any) -> Mask:
+    """Which codes are in an ordered array."""
+    if len(ordered) == 0:
+        return np.zeros(len(codes), dtype=bool)
+    where = np.minimum(np.searchsorted(ordered, codes), len(ordered) - 1)
+    return np.asarray(ordered[where] == codes)

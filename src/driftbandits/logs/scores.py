@@ -1,0 +1,47 @@
+"""The compiled sums behind values: what a model expects of a policy and of what was played."""
+
+from __future__ import annotations
+
+from ..core.arrays import Array
+from ..core.compiling import entry_point
+from .batch import Ints
+
+
+def _expect(
+    vectors: Array,
+    blocks: Ints,
+    first: Ints,
+    size: Ints,
+    chosen: Ints,
+    theta: Array,
+    least: float,
+    largest: float,
+    probabilities: Array,
+    start: Ints,
+    direct: Array,
+    played: Array,
+    share: Array,
+) -> None:
+    """Σ_a π(a) q̂(a), q̂ of the played action and its π, for every row.
+
+    ``theta`` (B, w) has one parameter per block; q̂ = ⟨x, θ_block⟩ is held within bounds.
+    """
+    for i in range(first.size):
+        total, mine = 0.0, 0.0
+        for k in range(size[i]):
+            p = probabilities[start[i] + k]
+            if p == 0.0 and k != chosen[i]:
+                continue
+            row, at = vectors[first[i] + k], theta[blocks[first[i] + k]]
+            q = 0.0
+            for j in range(row.size):
+                q += row[j] * at[j]
+            q = min(max(q, least), largest)
+            total += p * q
+            if k == chosen[i]:
+                mine = q
+        direct[i], played[i] = total, mine
+        share[i] = probabilities[start[i] + chosen[i]]
+
+
+expect = entry_point(_expect, "logs_expect")

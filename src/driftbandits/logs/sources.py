@@ -1,0 +1,216 @@
+"""Where rows come from: files and frames, as a stream of Arrow record batches of bounded size."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+
+from .dsjson import read_dsjson
+from .schema import LogError
+
+# Bytes of text that are parsed at a time.
+_BLOCK = 4 << 20
+_KINDS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".dsjson": "dsjson",
+}
+
+
+class Reader(Protocol):
+    """Opens a stream; see `Source`."""
+
+    def __call__(self, skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Record batches after the first ``skip`` rows."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A stream of record batches that can be opened again from any row.
+
+    Attributes:
+        name: What messages call it.
+        stamp: Changes when the data does, so that a resumed run continues on the same data.
+        rows: Number of rows, or None where only reading tells.
+        read: ``read(skip)`` opens the stream after the first ``skip`` rows; ``read(skip, names)``
+            may leave out all columns but these.
+    """
+
+    name: str
+    stamp: str
+    rows: int | None
+    read: Reader
+    notes: tuple[str, ...] = ()
+
+
+def open_source(data: Any, *, rows: int, kind: str | None = None) -> Source:
+    """The stream of a path, an Arrow object, or a pandas or polars frame, ``rows`` at a time."""
+    if isinstance(data, (str, os.PathLike)):
+        return _file(Path(data), rows, kind)
+    table = _table(data)
+    stamp = f"{table.num_rows}:{table.schema}:{table.nbytes}"
+
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        yield from table.slice(skip).to_batches(max_chunksize=rows)
+
+    return Source(type(data).__name__, stamp, table.num_rows, read)
+
+
+def _table(data: Any) -> Any:
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if hasattr(data, "__arrow_c_stream__") and type(data).__module__.partition(".")[0] != "pandas":
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    if type(data).__module__.partition(".")[0] == "pandas":
+        return pa.Table.from_pandas(data, preserve_index=False)
+    raise LogError(
+        f"a log is a path, an Arrow table, or a pandas or polars frame, got {type(data).__name__}"
+    )
+
+
+def _file(path: Path, rows: int, kind: str | None) -> Source:
+    kind = kind or _KINDS.get(path.suffix.lower())
+    if kind not in _READERS:
+        raise LogError(
+            f"{path.name} has no known ending; give its kind, one of {', '.join(_READERS)}"
+        )
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    status = path.stat()
+    count, read, notes = _READERS[kind](path, rows)
+    return Source(path.name, f"{status.st_size}:{status.st_mtime_ns}", count, read, notes)
+
+
+Opened = tuple[int | None, Reader, tuple[str, ...]]
+
+
+def _parquet(path: Path, rows: int) -> Opened:
+    total = pa.parquet.ParquetFile(path).metadata.num_rows
+
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        with pa.parquet.ParquetFile(path) as file:
+            groups: list[int] = []
+            left = skip
+            for group in range(file.num_row_groups):
+                size = file.metadata.row_group(group).num_rows
+                if left >= size and not groups:
+                    left -= size
+                else:
+                    groups.append(group)
+            if groups:
+                have = [n for n in names if n in file.schema_arrow.names] if names else None
+                batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=have)
+                yield from _skipped(batches, left)
+
+    return total, read, ()
+
+
+def _csv(path: Path, rows: int) -> Opened:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        # Types are guessed from the first block; a column that is empty there may hold text later.
+        options = pa.csv.ReadOptions(block_size=_BLOCK)
+        try:
+            with pa.csv.open_csv(path, read_options=options) as reader:
+                yield from _cut(_skipped(iter(reader), skip), rows)
+        except pa.ArrowInvalid as error:
+            raise LogError(f"{path.name} cannot be read as CSV: {error}") from None
+
+    return None, read, ()
+
+
+def _json_lines(path: Path, rows: int) -> Opened:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        yield from _cut(_skipped(_parsed_lines(path), skip), rows)
+
+    return None, read, ()
+
+
+def _parsed_lines(path: Path) -> Iterator[pa.RecordBatch]:
+    for text in whole_lines(path):
+        try:
+            table = pa.json.read_json(io.BytesIO(text))
+        except pa.ArrowInvalid as error:
+            raise LogError(f"{path.name} cannot be read as JSON lines: {error}") from None
+        yield from table.to_batches()
+
+
+def whole_lines(path: Path) -> Iterator[bytes]:
+    """Blocks of complete lines."""
+    with path.open("rb") as file:
+        rest = b""
+        while block := file.read(_BLOCK):
+            block = rest + block
+            end = block.rfind(b"\n") + 1
+            rest = block[end:]
+            if end:
+                yield block[:end]
+        if rest.strip():
+            yield rest
+
+
+def _arrow(path: Path, rows: int) -> Opened:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(str(path)) as file:
+            try:
+                reader = pa.ipc.open_file(file)
+                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+            except pa.ArrowInvalid:
+                batches = iter(pa.ipc.open_stream(file))
+            yield from _cut(_skipped(batches, skip), rows)
+
+    return None, read, ()
+
+
+def _dsjson(path: Path, rows: int) -> Opened:
+    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        yield from _skipped(read_dsjson(whole_lines(path), rows=rows), skip)
+
+    note = (
+        "dsjson keeps one joined reward per decision and no time for it, so delays are lost: "
+        "every reward counts as known at once"
+    )
+    return None, read, (note,)
+
+
+_READERS: dict[str, Callable[[Path, int], Opened]] = {
+    "parquet": _parquet,
+    "csv": _csv,
+    "jsonl": _json_lines,
+    "arrow": _arrow,
+    "dsjson": _dsjson,
+}
+
+
+def _skipped(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.RecordBatch]:
+    """The stream without its first ``skip`` rows."""
+    for batch in batches:
+        if skip >= batch.num_rows:
+            skip -= batch.num_rows
+            continue
+        yield batch.slice(skip) if skip else batch
+        skip = 0
+
+
+def _cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The stream in batches of at most ``rows``."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)

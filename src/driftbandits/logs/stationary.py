@@ -1,0 +1,126 @@
+"""The stationary fit, and rewards simulated from it at the logged actions."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.signal import lfilter
+
+from ..core.arrays import Array
+from .batch import Ints
+from .passes import RIDGE, Stretch
+
+
+class Fit:
+    """Ridge regression over the whole log, one parameter per block: never forgets."""
+
+    def __init__(self, blocks: int, width: int) -> None:
+        self._gram = np.zeros((blocks, width, width))
+        self._moment = np.zeros((blocks, width))
+        self.rows, self.binary = 0, True
+        self.theta: Array = np.zeros((blocks, width))
+
+    def take(self, rows: Stretch) -> None:
+        """Further rows."""
+        rows = rows.part(rows.known)
+        reward, weighted = rows.reward[:, 0], rows.vectors * rows.count[:, None]
+        self.rows += len(rows)
+        self.binary = self.binary and bool(((reward == 0) | (reward == 1)).all())
+        self.binary = self.binary and bool((rows.count == 1.0).all())
+        for block in np.unique(rows.blocks):
+            mine = rows.blocks == block
+            self._gram[block] += weighted[mine].T @ rows.vectors[mine]
+            self._moment[block] += weighted[mine].T @ reward[mine]
+
+    def finish(self) -> None:
+        """Solve for the parameters."""
+        ridge = RIDGE * np.eye(self._gram.shape[1])
+        solved = np.linalg.solve(self._gram + ridge, self._moment[..., None])[..., 0]
+        self.theta = np.asarray(solved, dtype=np.float64)
+
+    def means(self, rows: Stretch) -> Array:
+        """Expected rewards of rows under the fit, shape (n,)."""
+        return np.asarray(np.einsum("ij,ij->i", rows.vectors, self.theta[rows.blocks]))
+
+
+def simulated(
+    rows: Stretch, ends: Ints, fit: Fit, count: int, generator: np.random.Generator
+) -> Stretch:
+    """The rows with ``count`` further series of rewards, drawn from the stationary fit.
+
+    Rewards of 0 and 1 are drawn as such. Others are the fitted mean plus the row's own residual
+    times a random sign per unit (a wild bootstrap): spread that differs between rows, heavy tails
+    and what the rows of a unit have in common stay as they are.
+    """
+    mean = fit.means(rows)
+    if fit.binary:
+        draws = generator.random((len(rows), count))
+        series = (draws < np.clip(mean, 0.0, 1.0)[:, None]).astype(np.float64)
+    else:
+        signs = generator.integers(0, 2, (len(ends) - 1, count)) * 2.0 - 1.0
+        residual = rows.reward[:, 0] - mean
+        series = mean[:, None] + residual[:, None] * np.repeat(signs, np.diff(ends), axis=0)
+    series[~rows.known] = np.nan
+    reward = np.concatenate([rows.reward[:, :1], series], axis=1)
+    return Stretch(**{**vars(rows), "reward": reward})
+
+
+class Level:
+    """The level of each unit, for differences relative to it.
+
+    It is the unit's own mean where rows are aggregated, and otherwise the mean over about
+    ``memory`` units up to this one. ``possible`` is False once a reward was below 0: then there is
+    no scale to measure relative differences on.
+    """
+
+    def __init__(self, *, own: bool, memory: float = 50.0) -> None:
+        self._kept = 0.0 if own else 1.0 - 1.0 / memory
+        self._sums = np.zeros(2)
+        self.possible = True
+
+    def __call__(self, rows: Stretch, ends: Ints) -> Array:
+        """Levels of further units, shape (U,); 1 where nothing above 0 is known yet."""
+        reward = np.where(rows.known, rows.reward[:, 0], 0.0)
+        self.possible = self.possible and bool((reward >= 0.0).all())
+        weight = np.where(rows.known, rows.count, 0.0)
+        sums = np.stack([_unit_sums(reward * weight, ends), _unit_sums(weight, ends)])
+        kept = [1.0, -self._kept]
+        faded, _ = lfilter([1.0], kept, sums, axis=1, zi=(self._kept * self._sums)[:, None])
+        self._sums = faded[:, -1]
+        level = faded[0] / np.where(faded[1] > 0.0, faded[1], 1.0)
+        return np.where(level > 0.0, level, 1.0)
+
+
+def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) -> Stretch:
+    """Rows as differences from the means of their unit: what the level cannot explain.
+
+    Vectors and rewards both lose the unit's mean over known rewards, weighted by count. Block
+    structure is lost with it, so vectors are full ones. ``scale`` (U,) divides the rewards.
+    """
+    full = rows.vectors
+    if blocks > 1:
+        full = np.zeros((len(rows), blocks, rows.vectors.shape[1]))
+        full[np.arange(len(rows)), rows.blocks] = rows.vectors
+        full = full.reshape(len(rows), -1)
+    weight = np.where(rows.known, rows.count, 0.0)
+    total = _unit_sums(weight, ends)
+    share = 1.0 / np.where(total > 0.0, total, 1.0)
+    mean = _unit_sums(full * weight[:, None], ends) * share[:, None]
+    level = _unit_sums(np.where(rows.known, rows.reward[:, 0], 0.0) * weight, ends) * share
+    size = np.diff(ends)
+    by = np.ones(len(size)) if scale is None else scale
+    # A reward of a unit tells nothing before all of them are there.
+    arrival = np.where(rows.known, rows.arrival, -np.inf)
+    latest = np.repeat(np.maximum.reduceat(arrival, ends[:-1]), size)
+    return Stretch(
+        time=rows.time,
+        arrival=np.where(rows.known, latest, np.inf),
+        clock=rows.clock,
+        vectors=full - np.repeat(mean, size, axis=0),
+        blocks=np.zeros(len(rows), dtype=np.int64),
+        count=rows.count,
+        reward=((rows.reward[:, 0] - np.repeat(level, size)) / np.repeat(by, size))[:, None],
+    )
+
+
+def _unit_sums(values: Array, ends: Ints) -> Array:
+    return np.add.reduceat(values, ends[:-1], axis=0)

@@ -1,0 +1,165 @@
+"""Sums of a log for several memories, computed in pieces that merge exactly.
+
+    V = Σ w_j a_j a_jᵀ     Ṽ = Σ w_j² a_j a_jᵀ/count_j     b = Σ w_j r_j a_j     Σ w_j r_j²     n
+
+with w_j = count_j γ^(c − c_j). Two pieces merge by moving the earlier one to the later clock:
+V ← γ^gap V + V', and γ^{2 gap} for Ṽ. Any cutting and any order of merging give the same sums.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import Array, whole
+from .batch import Ints, embedded
+from .periods import Periods
+from .reading import LogReader, Progress
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Weighted sums at a clock, for G discounts.
+
+    Attributes:
+        gammas: Discounts per decision, shape (G,).
+        clock: Decisions closed since the log began: the time that weights are counted to.
+        rows: Number of rewards.
+        gram: V without ridge, shape (G, d, d).
+        gram_squared: Ṽ without ridge, shape (G, d, d).
+        moment: b, shape (G, d).
+        squares: Σ w r², shape (G,).
+    """
+
+    gammas: Array
+    clock: float
+    rows: int
+    gram: Array
+    gram_squared: Array
+    moment: Array
+    squares: Array
+
+    @classmethod
+    def of(
+        cls, gammas: Array, actions: Array, rewards: Array, clock: Array, count: Array, end: float
+    ) -> Sums:
+        """Sums of rows: actions (n, d), rewards (n,), clocks (n,), counts (n,), as of ``end``."""
+        parts = []
+        for gamma in gammas:
+            faded = gamma ** (end - clock)
+            weight = count * faded
+            weighted = actions * weight[:, None]
+            parts.append(
+                (
+                    weighted.T @ actions,
+                    (actions * (count * faded**2)[:, None]).T @ actions,
+                    weighted.T @ rewards,
+                    float(weight @ rewards**2),
+                )
+            )
+        gram, squared, moment, squares = (np.array(x) for x in zip(*parts, strict=True))
+        return cls(gammas, float(end), len(rewards), gram, squared, moment, squares)
+
+    def at(self, clock: float) -> Sums:
+        """The same sums, faded to a later clock."""
+        kept = self.gammas ** (clock - self.clock)
+        return Sums(
+            self.gammas,
+            clock,
+            self.rows,
+            self.gram * kept[:, None, None],
+            self.gram_squared * kept[:, None, None] ** 2,
+            self.moment * kept[:, None],
+            self.squares * kept,
+        )
+
+    def merged(self, other: Sums) -> Sums:
+        """The sums of both, at the later clock."""
+        if not np.array_equal(self.gammas, other.gammas):
+            raise ValueError(f"gammas must be equal, got {self.gammas} and {other.gammas}")
+        clock = max(self.clock, other.clock)
+        a, b = self.at(clock), other.at(clock)
+        return Sums(
+            self.gammas,
+            clock,
+            a.rows + b.rows,
+            a.gram + b.gram,
+            a.gram_squared + b.gram_squared,
+            a.moment + b.moment,
+            a.squares + b.squares,
+        )
+
+    def theta(self, ridge: float = 1.0) -> Array:
+        """Estimates (V + ridge·I)⁻¹ b, shape (G, d)."""
+        regular = self.gram + ridge * np.eye(self.gram.shape[1])
+        return np.asarray(np.linalg.solve(regular, self.moment[..., None])[..., 0])
+
+
+def sums(
+    log: LogReader,
+    *,
+    memories: Any = (np.inf,),
+    period: str | None = None,
+    workers: int = 2,
+    progress: Progress | None = None,
+) -> dict[str, Sums]:
+    """Sums of a log per period, or under the one key ``all`` without ``period``.
+
+    Args:
+        log: The log. Rows without a reward are left out.
+        memories: Memories in decisions; infinity never forgets.
+        period: Period of the buckets; see `value`. Buckets can be merged to longer ones.
+        workers: Threads; they change no more than the last digits.
+        progress: Told how many rows are done.
+    """
+    whole("workers", workers, least=1)
+    gammas = 1.0 - 1.0 / np.asarray(memories, dtype=np.float64)
+    periods = None
+    if period is not None:
+        span = log.span()
+        periods = Periods.named(period, span=span[1] - span[0], dated=log.dated)
+    done, found = 0.0, dict[str, Sums]()
+    with ThreadPoolExecutor(workers) as threads:
+        open_tasks = set()
+        for batch in log.batches(progress=progress):
+            clock = done + np.cumsum(batch.count)
+            done = float(clock[-1])
+            known = batch.known
+            keys = np.zeros(len(batch), np.int64) if periods is None else periods.of(batch.time)
+            for key in np.unique(keys):
+                label = "all" if periods is None else periods.label(int(key))
+                rows = np.flatnonzero(known & (keys == key)) if periods or not known.all() else None
+                task = threads.submit(_piece, log, batch, rows, gammas, clock, label)
+                open_tasks.add(task)
+            # No more pieces in the air than workers can hold.
+            if len(open_tasks) > 2 * workers:
+                open_tasks = _collect(open_tasks, found, most=workers)
+        _collect(open_tasks, found, most=0)
+    return dict(sorted(found.items()))
+
+
+def _piece(
+    log: LogReader, batch: Any, rows: Ints | None, gammas: Array, clock: Array, label: str
+) -> tuple[str, Sums]:
+    part = slice(None) if rows is None else rows
+    played = batch.played[part]
+    actions = embedded(batch.vectors[played], batch.blocks[played], log.blocks)
+    piece = Sums.of(
+        gammas, actions, batch.reward[part], clock[part], batch.count[part], float(clock[-1])
+    )
+    return label, piece
+
+
+def _collect(tasks: set[Any], found: dict[str, Sums], *, most: int) -> set[Any]:
+    """Merge finished pieces until at most ``most`` are open."""
+    left = set(tasks)
+    for task in as_completed(tasks):
+        label, piece = task.result()
+        found[label] = piece if label not in found else found[label].merged(piece)
+        left.discard(task)
+        if len(left) <= most:
+            break
+    return left

@@ -1,0 +1,146 @@
+"""Fixed policies to evaluate: probabilities of the actions of every row, from its context alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.arrays import Array
+from ..policies import Policy, load
+from .batch import Batch, Ints
+from .columns import column, floats
+from .reading import LogReader
+from .schema import LogError
+
+# Probabilities of all actions of all rows, one after another: shape (Σ size,).
+Target = Callable[[LogReader, Batch], Array]
+
+
+def starts(batch: Batch) -> Ints:
+    """Where each row's probabilities begin, shape (n,)."""
+    return np.cumsum(batch.size) - batch.size
+
+
+def entries(batch: Batch) -> Ints:
+    """Positions in ``batch.vectors`` of all actions of all rows, shape (Σ size,)."""
+    offsets = np.arange(int(batch.size.sum())) - np.repeat(starts(batch), batch.size)
+    return np.asarray(np.repeat(batch.first, batch.size) + offsets)
+
+
+def uniform(log: LogReader, batch: Batch) -> Array:
+    """Every action with the same probability."""
+    return np.asarray(np.repeat(1.0 / batch.size, batch.size))
+
+
+def always(name: str) -> Target:
+    """One action, by name, wherever it can be played; uniform elsewhere."""
+
+    def target(log: LogReader, batch: Batch) -> Array:
+        if name not in log.action_names:
+            known = ", ".join(log.action_names[:20])
+            raise LogError(f"action {name!r} is not in the log; it has {known}")
+        wanted = batch.labels[entries(batch)] == log.action_names.index(name)
+        first = starts(batch)
+        offered = np.add.reduceat(wanted, first) > 0
+        return np.where(np.repeat(offered, batch.size), wanted, uniform(log, batch))
+
+    return target
+
+
+def logged_column(name: str) -> Target:
+    """Probabilities from a list column of the log, one per action of the row."""
+
+    def target(log: LogReader, batch: Batch) -> Array:
+        lists = column(batch.table, name)
+        lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+        if not np.array_equal(lengths, batch.size):
+            bad = int(np.flatnonzero(lengths != batch.size)[0])
+            raise LogError(
+                f"row {batch.row[bad]}: column {name!r} has {lengths[bad]} probabilities for "
+                f"{batch.size[bad]} actions"
+            )
+        return floats(lists.flatten(), name)
+
+    return target
+
+
+def shares(table: pd.DataFrame) -> Target:
+    """Probabilities from a table: ``action``, ``probability``, and columns of the log to match."""
+    missing = {"action", "probability"} - set(table.columns)
+    if missing:
+        raise LogError(f"a table of shares needs the columns action and probability: {missing}")
+    keys = [name for name in table.columns if name not in ("action", "probability")]
+    wide = table.assign(action=table["action"].astype(str))
+
+    def target(log: LogReader, batch: Batch) -> Array:
+        where = {name: i for i, name in enumerate(log.action_names)}
+        index = wide["action"].map(where)
+        if index.isna().any():
+            raise LogError(f"action {wide.loc[index.isna(), 'action'].iloc[0]!r} is not in the log")
+        by_label = np.zeros((1 + len(table), len(where)))
+        groups = [tuple(row) for row in wide[keys].drop_duplicates().itertuples(index=False)]
+        member = {group: g for g, group in enumerate(groups)}
+        own = [member[tuple(row)] for row in wide[keys].itertuples(index=False)]
+        by_label[own, index.to_numpy(dtype=np.int64)] = wide["probability"]
+        group = _matching(batch, keys, groups)
+        out = by_label[np.repeat(group, batch.size), batch.labels[entries(batch)]]
+        total = np.add.reduceat(out, starts(batch))
+        if (total <= 0.0).any():
+            bad = batch.row[int(np.argmin(total))]
+            raise LogError(f"row {bad}: the table of shares gives no action of this row any share")
+        return np.asarray(out / np.repeat(total, batch.size))
+
+    return target
+
+
+def _matching(batch: Batch, keys: list[str], groups: list[tuple[Any, ...]]) -> Ints:
+    """Which group of the table each row belongs to."""
+    if not keys:
+        return np.zeros(len(batch), dtype=np.int64)
+    columns = [column(batch.table, key).to_pylist() for key in keys]
+    where = {group: g for g, group in enumerate(groups)}
+    out = np.array([where.get(row, -1) for row in zip(*columns, strict=True)], dtype=np.int64)
+    if (out < 0).any():
+        bad = int(np.flatnonzero(out < 0)[0])
+        row = tuple(values[bad] for values in columns)
+        raise LogError(f"row {batch.row[bad]}: the table of shares has nothing for {row}")
+    return out
+
+
+def frozen(policy: Policy) -> Target:
+    """A policy as it is: it chooses and does not learn."""
+
+    def target(log: LogReader, batch: Batch) -> Array:
+        out, first = np.zeros(int(batch.size.sum())), starts(batch)
+        player = policy.copy()
+        for i in range(len(batch)):
+            out[first[i] + player.select(batch.actions(i, log.blocks))] = 1.0
+        return out
+
+    return target
+
+
+def parse(text: str) -> Target:
+    """A fixed policy from the command line.
+
+    ``uniform``, ``action:NAME``, ``column:NAME``, ``shares:FILE.csv``, or ``frozen:FILE.npz``.
+    """
+    kind, _, rest = text.partition(":")
+    if text == "uniform":
+        return uniform
+    if kind == "action":
+        return always(rest)
+    if kind == "column":
+        return logged_column(rest)
+    if kind == "shares":
+        return shares(pd.read_csv(Path(rest)))
+    if kind == "frozen":
+        return frozen(load(rest))
+    raise ValueError(
+        "a fixed policy is uniform, action:NAME, column:NAME, shares:FILE.csv or "
+        f"frozen:FILE.npz, got {text!r}"
+    )

@@ -1,0 +1,84 @@
+"""Units: groups of neighbouring rows that are predicted together, whole within every batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .batch import Batch, Ints
+from .passes import Clock, Stretch, stretch
+from .reading import LogReader, Progress
+
+Cut = Callable[[Stretch, bool], Ints]
+
+# Rows of a unit within which the level counts as constant.
+UNIT = 16
+
+
+def of_size(size: int) -> Cut:
+    """Units of ``size`` rows; the last of the log may be shorter."""
+
+    def cut(rows: Stretch, last: bool) -> Ints:
+        whole = len(rows) // size * size
+        ends = np.arange(0, whole + 1, size)
+        return np.append(ends, len(rows)) if last and whole < len(rows) else ends
+
+    return cut
+
+
+def of_same_time(rows: Stretch, last: bool) -> Ints:
+    """Rows of the same time, as the arms of one test in an aggregated log."""
+    starts = np.flatnonzero(np.diff(rows.time, prepend=np.nan) != 0)
+    return np.append(starts, len(rows)) if last else starts
+
+
+def is_aggregated(log: LogReader) -> bool:
+    """Whether rows stand for several decisions each, seen from the first batch."""
+    first: Batch | None = next(iter(log.batches()), None)
+    return first is not None and bool((first.count != 1.0).any())
+
+
+class Stretches:
+    """The rows of a log in whole units, with the bounds of these; it can continue where it was."""
+
+    def __init__(
+        self, log: LogReader, *, clock: str, cut: Cut, progress: Progress | None = None
+    ) -> None:
+        self._log, self._cut, self._progress = log, cut, progress
+        self._tick, self._checker = Clock(clock, log.rate), log.checker()
+        self._held: Stretch | None = None
+        self._skip = 0
+
+    def __iter__(self) -> Iterator[tuple[Stretch, Ints]]:
+        scales = self._log.scales()
+        batches = self._log.batches(checker=self._checker, skip=self._skip, progress=self._progress)
+        for batch in batches:
+            rows = stretch(batch, self._tick(batch), scales)
+            rows = rows if self._held is None else self._held.then(rows)
+            ends = self._cut(rows, False)
+            whole = int(ends[-1]) if len(ends) else 0
+            self._held = rows.part(slice(whole, None))
+            if len(ends) > 1:
+                yield rows.part(slice(0, whole)), ends
+        held, self._held = self._held, None
+        if held is not None and len(held):
+            yield held, self._cut(held, True)
+
+    def arrays(self) -> dict[str, Any]:
+        """All that a later run needs to continue after what was last handed out."""
+        out = {f"checker_{name}": value for name, value in self._checker.arrays().items()}
+        out["done"] = np.array([self._log.position, self._tick.done])
+        if self._held is not None:
+            out |= {f"held_{f.name}": getattr(self._held, f.name) for f in fields(Stretch)}
+        return out
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Continue from `arrays`."""
+        checker = {k.removeprefix("checker_"): v for k, v in arrays.items() if "checker_" in k}
+        self._checker.restore(checker)
+        self._skip, self._tick.done = int(arrays["done"][0]), float(arrays["done"][1])
+        if "held_time" in arrays:
+            self._held = Stretch(**{f.name: arrays[f"held_{f.name}"] for f in fields(Stretch)})

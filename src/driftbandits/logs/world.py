@@ -1,0 +1,107 @@
+"""A simulator built from a log: its contexts, smoothed parameters, and residual noise.
+
+What it says is the model's answer, not the log's: it can be wrong wherever rewards are not linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.arrays import Array, whole
+from ..core.randomness import stream
+from ..environments import ActionSequence, Environment, Trajectory
+from ..environments.noise import NoiseSequence
+from .memory import memory as find_memory
+from .reading import LogReader
+from .schema import CannotAnswer
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogModel(Environment):
+    """An `Environment` that was fitted to a log.
+
+    Attributes:
+        memory: Memory in decisions, to both sides, of the smoothed parameters.
+        note: What must be said with every number that comes from it.
+    """
+
+    memory: float
+    note: str = (
+        "From a model fitted to the log (linear rewards, smoothed parameters, resampled "
+        "residuals), not from the log itself."
+    )
+
+
+def to_environment(
+    log: LogReader, *, memory: float | None = None, rounds: int = 10_000, seed: int = 0
+) -> LogModel:
+    """A simulator of the last ``rounds`` rows of a log.
+
+    The parameter at row t is the regression with weights γ^|t − j| over rows before and after, with
+    the memory that predicts best unless one is given. Noise is drawn from the residuals.
+
+    Rows with fewer actions than others repeat their first action, which changes no best choice.
+    """
+    whole("rounds", rounds, least=10)
+    if not log.whole:
+        raise CannotAnswer("a simulator needs the sets of actions; this log has none")
+    fitted = find_memory(log).best if memory is None else memory
+    sets, played, reward = _last_rows(log, rounds)
+    gamma = 1.0 - 1.0 / fitted
+    theta = smoothed(played, reward, gamma)
+    known = np.isfinite(reward)
+    residual = (reward - np.einsum("nd,nd->n", played, theta))[known]
+    residual -= residual.mean()
+    draws = stream(seed, "logs", "model", "noise").integers(0, len(residual), len(reward))
+    return LogModel(
+        path=Trajectory(theta),
+        actions=ActionSequence(sets),
+        noise=NoiseSequence(residual[draws], float(residual.std())),
+        horizon=len(reward),
+        memory=fitted,
+    )
+
+
+def _last_rows(log: LogReader, rounds: int) -> tuple[Array, Array, Array]:
+    """Sets (n, K, d), played vectors (n, d) and rewards (n,) of the last rows."""
+    sets: list[Array] = []
+    rewards: list[float] = []
+    chosen: list[int] = []
+    for batch in log.batches():
+        for i in range(max(0, len(batch) - rounds), len(batch)):
+            sets.append(batch.actions(i, log.blocks))
+            rewards.append(float(batch.reward[i]))
+            chosen.append(int(batch.chosen[i]))
+        del sets[:-rounds], rewards[:-rounds], chosen[:-rounds]
+    most = max(len(actions) for actions in sets)
+    padded = np.stack([np.concatenate([s, np.repeat(s[:1], most - len(s), axis=0)]) for s in sets])
+    return padded, padded[np.arange(len(chosen)), chosen], np.array(rewards)
+
+
+def smoothed(actions: Array, rewards: Array, gamma: float) -> Array:
+    """θ_t = (Σ_j γ^|t−j| a_j a_jᵀ + I)⁻¹ Σ_j γ^|t−j| r_j a_j for every t, shape (n, d).
+
+    Vectors are scaled to mean square 1 first, so that the ridge is worth one row.
+    """
+    scales = np.sqrt((actions**2).mean(axis=0))
+    scales = np.where(scales > 0.0, scales, 1.0)
+    scaled = actions / scales
+    value = np.where(np.isfinite(rewards), rewards, 0.0)
+    weight = np.isfinite(rewards).astype(np.float64)
+    n, dim = scaled.shape
+    forward_gram, forward = np.zeros((n, dim, dim)), np.zeros((n, dim))
+    gram, moment = np.zeros((dim, dim)), np.zeros(dim)
+    for t in range(n):
+        gram = gamma * gram + weight[t] * np.outer(scaled[t], scaled[t])
+        moment = gamma * moment + weight[t] * value[t] * scaled[t]
+        forward_gram[t], forward[t] = gram, moment
+    theta = np.empty((n, dim))
+    gram, moment = np.zeros((dim, dim)), np.zeros(dim)
+    for t in range(n - 1, -1, -1):
+        total = forward_gram[t] + gamma * gram + np.eye(dim)
+        theta[t] = np.linalg.solve(total, forward[t] + gamma * moment)
+        gram = gamma * gram + weight[t] * np.outer(scaled[t], scaled[t])
+        moment = gamma * moment + weight[t] * value[t] * scaled[t]
+    return theta / scales

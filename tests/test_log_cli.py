@@ -1,0 +1,110 @@
+"""The command group ``log``: files in, tables and pictures out, refusals in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import driftbandits
+from driftbandits.cli import cli
+from driftbandits.cli_errors import exit_codes
+from log_worlds import world
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    world(kind="rotate", rounds=400, noise=0.3, delay=4000.0).frame.to_parquet(path)
+    return path
+
+
+def run(*words: object) -> Result:
+    result = CliRunner().invoke(cli, ["log", *map(str, words)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_check(log: Path, tmp_path: Path) -> None:
+    result = run("check", log, "--out", tmp_path, "--period", "week")
+    assert "smallest p of propensities" in result.output
+    assert list(pd.read_csv(tmp_path / "check.csv").columns) == ["quantity", "value"]
+
+
+def test_drift(log: Path, tmp_path: Path) -> None:
+    result = run("drift", log, "--out", tmp_path, "--simulations", 59)
+    assert "Payoffs drift" in result.output
+    table = pd.read_csv(tmp_path / "drift.csv")
+    assert list(table.columns) == ["quantity", "value"]
+    assert table.set_index("quantity").loc["drifting", "value"] == "True"
+    assert (tmp_path / "drift.png").exists()
+
+
+def test_memory(log: Path, tmp_path: Path) -> None:
+    result = run("memory", log, "--out", tmp_path, "--clock", "hours")
+    table = pd.read_csv(tmp_path / "memory.csv")
+    assert list(table.columns) == ["memory", "hours", "evidence", "best"]
+    assert table["best"].sum() == 1
+    assert np.isinf(table["memory"].iloc[-1])
+    assert "DLinUCB(dim=3, gamma=" in result.output
+    assert not (tmp_path / ".memory.part.npz").exists()
+
+
+def test_value(log: Path, tmp_path: Path) -> None:
+    words = ["--policy", "uniform", "--policy", "D-LinUCB", "--policy", "LinUCB:ridge=1.0"]
+    result = run("value", log, "--out", tmp_path, "--reward-bounds", "-5", "5", *words)
+    table = pd.read_csv(tmp_path / "value.csv")
+    assert list(table.columns) == [
+        "policy", "period", "estimator", "estimate", "low", "high", "rows", "effective",
+    ]  # fmt: skip
+    assert set(table["policy"]) == {"uniform", "D-LinUCB", "LinUCB:ridge=1.0", "logging"}
+    assert {"IPS", "SNIPS", "DM", "DR", "IPS, anytime"} <= set(table["estimator"])
+    assert "accepted" in result.output
+    assert not table.duplicated().any()
+
+
+def test_fit(log: Path, tmp_path: Path) -> None:
+    run("fit", log, "--policy", "D-LinUCB:gamma=0.99", "--out", tmp_path / "policy.npz")
+    policy = driftbandits.load(tmp_path / "policy.npz")
+    assert isinstance(policy, driftbandits.DLinUCB)
+    assert policy.gamma == 0.99
+    assert policy.round == 401
+
+
+def test_a_schema_file_and_options(log: Path, tmp_path: Path) -> None:
+    frame = pd.read_parquet(log).rename(columns={"reward": "click", "time": "when"})
+    path, schema = tmp_path / "other.csv", tmp_path / "schema.toml"
+    arms = frame.drop(columns="actions").assign(x=1.0)
+    arms.to_csv(path, index=False)
+    schema.write_text('time = "when"\nreward = "nonsense"\narms = ["a", "b", "c", "d", "e"]\n')
+    result = run("check", path, "--schema", schema, "--reward", "click")
+    assert "rows" in result.output
+
+
+def failure(*words: object) -> str:
+    with pytest.raises(SystemExit) as ended, exit_codes():
+        cli(["log", *map(str, words)], standalone_mode=False)
+    assert ended.value.code == 2
+    return str(ended.value)
+
+
+def test_wrong_input_is_a_sentence(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failure("check", log, "--reward", "click")
+    assert "no column 'click'" in capsys.readouterr().err
+    bare = tmp_path / "bare.parquet"
+    pd.read_parquet(log).drop(columns="propensity").to_parquet(bare)
+    failure("value", bare)
+    assert "ask for estimated ones by name" in capsys.readouterr().err
+    bad = tmp_path / "bad.parquet"
+    pd.read_parquet(log).assign(propensity=0.0).to_parquet(bad)
+    failure("check", bad)
+    assert "row 1: propensity must lie in (0, 1]" in capsys.readouterr().err
+    failure("value", log, "--policy", "nonsense")
+    assert "policy must be one of" in capsys.readouterr().err
+    failure("check", log, "--unit", "weeks")
+    assert "unit must be one of" in capsys.readouterr().err

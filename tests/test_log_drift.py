@@ -1,0 +1,160 @@
+"""Drift: found where it is, at most as often as promised where it is not, and in the right part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from driftbandits.logs import CannotAnswer, Drift, Log
+from driftbandits.logs.drift import busiest
+from driftbandits.logs.passes import Stretch
+from driftbandits.logs.stationary import Level, centred
+from log_worlds import world
+
+
+def asked(seed: int = 0, simulations: int = 59, **options: Any) -> Drift:
+    return Log.open(world(seed=seed, **options).frame).drift(simulations=simulations, seed=seed)
+
+
+def test_a_jump_is_found_and_dated() -> None:
+    found = asked(kind="jump", rounds=800, noise=0.5)
+    assert found.drifting
+    assert found.differences is not None
+    assert found.differences.drifts
+    assert not found.level.drifts
+    start, end = busiest(found.when)
+    assert 390 * 3600.0 <= start < end < 700 * 3600.0  # the jump is at hour 400
+    assert found.sentence.startswith("Payoffs drift (p = ")
+    assert "differences between actions move" in found.sentence
+    assert "DLinUCB" in found.snippet
+    quantities = set(found.table["quantity"])
+    assert {"drifting", "p", "level: p", "differences: p", "contexts: p"} <= quantities
+
+
+def test_a_moving_level_is_told_from_moving_differences() -> None:
+    level = np.repeat([0.0, 2.0], 400)
+    found = asked(kind="still", rounds=800, noise=0.5, level=level)
+    assert found.drifting
+    assert found.level.drifts
+    assert found.differences is not None
+    assert not found.differences.drifts
+
+
+def test_moving_contexts_are_told_from_moving_payoffs() -> None:
+    w = world(kind="still", rounds=800, noise=0.5)
+    moved = w.actions + np.linspace(0.0, 1.0, 800)[:, None, None]
+    means = np.einsum("nkd,nd->nk", moved, w.theta)
+    chosen = w.frame["chosen"].to_numpy()
+    rng = np.random.default_rng(0)
+    frame = w.frame.assign(
+        actions=moved.tolist(),
+        reward=means[np.arange(800), chosen] + 0.5 * rng.normal(size=800),
+    )
+    found = Log.open(frame).drift(simulations=59)
+    assert not found.drifting
+    assert found.contexts is not None
+    assert found.contexts.drifts
+    assert "Contexts drift" in found.sentence
+
+
+def test_effects_that_follow_the_level_are_the_levels_drift() -> None:
+    # Tests of four headlines; the click rate falls to a third, and all effects with it.
+    rng = np.random.default_rng(0)
+    tests, arms = 300, 4
+    level = np.linspace(0.03, 0.01, tests)
+    x = rng.normal(size=(tests, arms, 2))
+    rate = level[:, None] * (1.0 + x @ np.array([0.2, -0.1]))
+    shown = np.full((tests, arms), 20_000)
+    frame = pd.DataFrame(
+        {
+            "time": np.repeat(np.arange(tests) * 3600.0, arms),
+            "x0": x[..., 0].ravel(),
+            "x1": x[..., 1].ravel(),
+            "count": shown.ravel(),
+            "reward": rng.binomial(shown, np.clip(rate, 0.0, 1.0)).ravel(),
+            "propensity": 1.0 / arms,
+        }
+    )
+    found = Log.open(frame, action=("x0", "x1"), total=True).drift(simulations=99)
+    assert found.level.drifts
+    assert found.differences is not None
+    assert not found.differences.drifts
+
+
+def test_differences_are_what_a_level_cannot_change() -> None:
+    rng = np.random.default_rng(1)
+    rows = Stretch(
+        time=np.arange(32.0),
+        arrival=np.arange(32.0) + rng.exponential(size=32),
+        clock=np.arange(32.0),
+        vectors=rng.normal(size=(32, 2)),
+        blocks=np.zeros(32, dtype=np.int64),
+        count=np.ones(32),
+        reward=rng.normal(size=(32, 1)),
+    )
+    ends = np.array([0, 16, 32])
+    moved = Stretch(
+        **{**vars(rows), "reward": rows.reward + np.repeat([[5.0], [-7.0]], 16, axis=0)}
+    )
+    ours, theirs = centred(rows, ends, 1), centred(moved, ends, 1)
+    np.testing.assert_allclose(ours.reward, theirs.reward, atol=1e-12)
+    assert ours.vectors[:16].sum(axis=0) == pytest.approx(0.0, abs=1e-12)
+    assert (ours.arrival[:16] == rows.arrival[:16].max()).all()
+
+
+def test_levels_do_not_depend_on_cutting() -> None:
+    rng = np.random.default_rng(2)
+    rows = Stretch(
+        time=np.arange(96.0),
+        arrival=np.arange(96.0),
+        clock=np.arange(96.0),
+        vectors=np.ones((96, 1)),
+        blocks=np.zeros(96, dtype=np.int64),
+        count=np.ones(96),
+        reward=rng.random((96, 1)),
+    )
+    whole = Level(own=False)(rows, np.arange(0, 97, 16))
+    parts = Level(own=False)
+    cut = [parts(rows.part(slice(a, a + 32)), np.array([0, 16, 32])) for a in (0, 32, 64)]
+    np.testing.assert_allclose(np.concatenate(cut), whole, rtol=1e-12)
+
+
+def test_too_few_rewards_are_refused() -> None:
+    frame = world(rounds=40).frame
+    with pytest.raises(CannotAnswer, match="drift needs 30 rewards, the log has 10"):
+        Log.open(frame.assign(reward=frame["reward"].where(frame.index < 10))).drift()
+    with pytest.raises(ValueError, match="simulations must be an integer of at least 59"):
+        Log.open(frame).drift(simulations=5)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"logger": "uniform"},
+        {"logger": "adaptive"},
+        {"logger": "adaptive", "clicks": True},
+        {"logger": "adaptive", "explore": 0.05, "size": 2.0},
+    ],
+    ids=["uniform", "adaptive", "adaptive clicks", "nearly greedy"],
+)
+def test_stationary_logs_are_rarely_called_drifting(options: dict[str, Any]) -> None:
+    logs = 60
+    alarms = sum(asked(seed, rounds=300, **options).drifting for seed in range(logs))
+    # At 5%, more than 9 of 60 have a chance below 1 in 1,000.
+    assert alarms <= stats.binom.ppf(0.999, logs, 0.05)
+
+
+@pytest.mark.thorough
+def test_power_grows_with_the_size_of_the_jump() -> None:
+    power = [
+        np.mean([asked(seed, kind="jump", rounds=300, size=size).drifting for seed in range(20)])
+        for size in (0.05, 0.3, 0.6)
+    ]
+    assert power[0] <= 0.35
+    assert power[0] <= power[1] <= power[2]
+    assert power[2] >= 0.9

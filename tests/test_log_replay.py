@@ -1,0 +1,191 @@
+"""Policies in a log: replay on the real clock, lives lived again, and sums in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from driftbandits import AdaptiveLinUCB, DLinTS, DLinUCB, LinUCB, Policy, SWLinUCB
+from driftbandits.logs import CannotAnswer, Log, Sums
+from log_worlds import World, world
+
+POLICIES: dict[str, Callable[[], Policy]] = {
+    "D-LinUCB": lambda: DLinUCB(dim=3, gamma=0.99, noise=0.3, action_bound=9.0),
+    "SW-LinUCB": lambda: SWLinUCB(dim=3, window=50, noise=0.3, action_bound=9.0),
+    "D-LinTS": lambda: DLinTS(dim=3, gamma=0.99, noise=0.3, action_bound=9.0, seed=3),
+    "AdaptiveLinUCB": lambda: AdaptiveLinUCB(dim=3, action_bound=9.0),
+}
+
+
+def live(policy: Policy, w: World, seed: int, *, learns: float = 1.0) -> tuple[pd.DataFrame, float]:
+    """The log and the mean expected reward of a policy that decides itself.
+
+    Rewards come late. It learns from each of its rounds with probability ``learns``.
+    """
+    rng = np.random.default_rng([seed, 11])
+    rounds = len(w.frame)
+    waiting: list[tuple[float, int, Any, float, float]] = []
+    rows, earned = [], 0.0
+    for t in range(rounds):
+        now = float(w.frame["time"][t])
+        waiting.sort(key=lambda entry: entry[:2])
+        while waiting and waiting[0][0] <= now:
+            _, _, action, reward, of_round = waiting.pop(0)
+            policy.update(action, reward, round=of_round)
+        actions = np.ascontiguousarray(w.actions[t])
+        choice, opened = policy.select(actions), policy.round
+        policy.advance()
+        earned += w.means[t, choice]
+        reward = float(w.means[t, choice] + 0.3 * rng.normal())
+        arrival = float(w.frame["reward_time"][t])
+        if rng.random() < learns:
+            waiting.append((arrival, t, actions[choice], reward, opened))
+        rows.append((now, actions.tolist(), choice, reward, arrival))
+    for _, _, action, reward, of_round in sorted(waiting, key=lambda entry: entry[:2]):
+        policy.update(action, reward, round=of_round)
+    columns = ["time", "actions", "chosen", "reward", "reward_time"]
+    return pd.DataFrame(rows, columns=columns), earned / rounds
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("rows", [17, 1000])
+def test_a_life_lived_again_has_the_same_bits(name: str, rows: int) -> None:
+    policy = POLICIES[name]()
+    frame, _ = live(policy, world(kind="rotate", rounds=200, delay=20_000.0), 0)
+    again = Log.open(frame, rows=rows).fit(POLICIES[name]())
+    for key, array in policy.state().items():
+        assert np.array_equal(array, again.state()[key]), key
+    assert again.round == policy.round == 201
+
+
+def test_fit_refuses_what_it_cannot_live() -> None:
+    frame = world(rounds=20).frame
+    with pytest.raises(ValueError, match="has dim = 2, the log vectors of 3"):
+        Log.open(frame).fit(LinUCB(dim=2))
+    aggregated = frame.assign(count=2.0)
+    with pytest.raises(CannotAnswer, match="one decision per row"):
+        Log.open(aggregated).fit(LinUCB(dim=3, action_bound=9.0))
+
+
+def test_rejected_rows_move_the_clock() -> None:
+    w = world(kind="rotate", rounds=400, noise=0.3)
+    seen: list[Any] = []
+
+    class Watched(DLinUCB):
+        """Remembers rounds of what it learns."""
+
+        def update(self, actions: Any, rewards: Any, *, round: Any = None) -> None:
+            seen.append(round)
+            super().update(actions, rewards, round=round)
+
+    policy = Watched(dim=3, gamma=0.98, noise=0.3, action_bound=9.0)
+    found = Log.open(w.frame).replay({"D": policy})
+    assert (
+        found.acceptance["D"] == len(seen) / 400 or found.acceptance["D"] == (len(seen) + 1) / 400
+    )
+    # A uniform logger over five actions agrees in a fifth of the rows: 4 standard errors of 2%.
+    assert abs(found.acceptance["D"] - 0.2) < 0.08
+    assert max(seen) > 350  # rounds are rows of the log, not rows that were accepted
+    assert policy.round == 1  # the policy that was handed in is left alone
+
+
+def test_replay_is_its_definition() -> None:
+    w = world(kind="still", rounds=300, noise=0.3)
+    policy = POLICIES["D-LinUCB"]()
+    found = Log.open(w.frame).replay({"D": policy}, learn="all")
+    twin, weights, rewards = policy.copy(), [], w.frame["reward"].to_numpy()
+    for t in range(300):
+        actions = np.ascontiguousarray(w.actions[t])
+        if t:  # the reward before came at once
+            before = np.ascontiguousarray(w.actions[t - 1, w.frame["chosen"][t - 1]])
+            twin.update(before, float(rewards[t - 1]), round=t)
+        weights.append(5.0 * (twin.select(actions) == w.frame["chosen"][t]))
+        twin.advance()
+    expected = np.mean(np.array(weights) * rewards)
+    assert found.of("D", "IPS")["estimate"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.thorough
+def test_replay_is_unbiased_for_what_a_thinned_life_earns() -> None:
+    replayed, lived = [], []
+    for seed in range(60):
+        w = world(kind="rotate", rounds=500, noise=0.3, seed=seed, delay=10_000.0)
+        policy = POLICIES["D-LinUCB"]()
+        replayed.append(Log.open(w.frame).replay({"D": policy}, seed=seed).of("D")["estimate"])
+        lived.append(live(policy, w, seed, learns=0.2)[1])
+    differences = np.array(replayed) - np.array(lived)
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    assert abs(differences.mean()) < 4.0 * error
+
+
+def test_replay_refuses_tiny_propensities() -> None:
+    frame = world(rounds=50).frame
+    rare = frame.assign(propensity=np.where(frame.index == 3, 1e-5, 0.2))
+    policy = POLICIES["D-LinUCB"]()
+    with pytest.raises(CannotAnswer, match="least propensity is 1e-05"):
+        Log.open(rare).replay({"D": policy})
+    found = Log.open(rare).replay({"D": policy}, share=0.2)
+    assert found.acceptance["D"] > 0
+
+
+def definition(frame: pd.DataFrame, gammas: Any) -> Sums:
+    actions = np.array([r[c] for r, c in zip(frame["actions"], frame["chosen"], strict=True)])
+    n = len(frame)
+    clock = np.arange(1.0, n + 1)
+    return Sums.of(gammas, actions, frame["reward"].to_numpy(), clock, np.ones(n), float(n))
+
+
+def close(a: Sums, b: Sums) -> None:
+    assert a.rows == b.rows
+    for name in ("gram", "gram_squared", "moment", "squares"):
+        ours, theirs = getattr(a, name), getattr(b, name)
+        scale = np.abs(theirs).max()
+        np.testing.assert_allclose(ours / scale, theirs / scale, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("rows", [3, 50, 1000])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_sums_do_not_depend_on_cutting_or_workers(rows: int, workers: int) -> None:
+    frame = world(rounds=300).frame
+    memories = (20.0, 500.0, np.inf)
+    found = Log.open(frame, rows=rows).sums(memories=memories, workers=workers)["all"]
+    close(found, definition(frame, 1.0 - 1.0 / np.array(memories)))
+    theta = found.theta()
+    assert theta.shape == (3, 3)
+
+
+def test_sums_merge_in_any_order() -> None:
+    frame = world(rounds=300).frame
+    memories = (20.0, np.inf)
+    expected = Log.open(frame).sums(memories=memories)["all"]
+    buckets = Log.open(frame).sums(memories=memories, period="75")
+    assert len(buckets) == 4
+    for order in permutations(buckets):
+        total = buckets[order[0]]
+        for key in order[1:]:
+            total = total.merged(buckets[key])
+        close(total, expected)
+
+
+def test_a_policy_has_the_sums_of_the_log() -> None:
+    frame = world(rounds=200).frame
+    fitted = Log.open(frame).fit(DLinUCB(dim=3, gamma=0.95, ridge=1.0, action_bound=9.0))
+    found = Log.open(frame).sums(memories=(20.0,))["all"]
+    np.testing.assert_allclose(fitted.theta, found.theta(1.0)[0], rtol=1e-8)
+
+
+def test_a_simulator_from_the_log_follows_the_truth() -> None:
+    w = world(kind="rotate", rounds=2000, noise=0.2)
+    model = Log.open(w.frame).to_environment()
+    assert "model" in model.note
+    assert model.horizon == 2000
+    errors = np.linalg.norm(model.path.parameters - w.theta, axis=1)  # type: ignore[attr-defined]
+    assert np.mean(errors) < 0.15
+    assert model.noise.level == pytest.approx(0.2, rel=0.15)
+    block = next(model.blocks(seed=0, replication=0))
+    np.testing.assert_array_equal(block.actions[0], w.actions[0].T)
