@@ -74,7 +74,10 @@ def test_columns(name: str, column: list[Any], expected: Kind) -> None:
 
 def test_notes_say_what_was_seen() -> None:
     assert proposed(COLUMNS[1][1]).note == "2 of 4 values, which 99.5% of the rows have"
-    assert proposed(["FR", "DE", None, "FR"]).note == "all 2 values; 25.0% of the rows have none"
+    assert (
+        proposed(["FR", "DE", None, "FR"]).note
+        == "all 2 values that were seen; 25.0% of the rows have none"
+    )
     assert proposed(numbers(20, 60)).note == "98% lie between 20.4 and 59.6"
     assert proposed([datetime(2026, 1, 1)]).note.startswith("values of type datetime; turn them")
 

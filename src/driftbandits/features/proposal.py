@@ -126,16 +126,18 @@ def _of_numbers(name: str, values: list[Any]) -> Kind:
         return OneHot([kind(0), kind(1)], other=False, note="yes or no")
     for word, (period, least, most) in _PERIODS.items():
         if word in name.lower() and distinct[0] >= least and distinct[-1] <= most:
-            return Cyclic(period, note=f"by its name, and values from {least} to {most}")
+            return Cyclic(
+                period, note=f"by its name, and because all values lie between {least} and {most}"
+            )
     low, middle, high = (float(q) for q in np.percentile(numbers, _TAILS))
     if low > 0 and high / low > _WIDE:
         spread = _rounded(max(high / middle, middle / low, 2.0))
-        note = f"98% lie between {low:.3g} and {high:.3g}, a factor of {high / low:.0f}"
+        note = f"{_range(low, high)}, a factor of {high / low:.0f}"
         return Number(_rounded(middle), spread, "log", note=note)
     if low == high:
         low, high = float(numbers.min()), float(numbers.max())
     spread = _rounded(max(high - middle, middle - low))
-    return Number(_rounded(middle), spread, note=f"98% lie between {low:.3g} and {high:.3g}")
+    return Number(_rounded(middle), spread, note=_range(low, high))
 
 
 def _block(context: dict[str, Kind], actions: int) -> PerAction:
@@ -178,7 +180,7 @@ def _common(counts: Counter[Any], rows: int) -> list[Any]:
 def _coverage(counts: Counter[str], listed: Sequence[str], rows: Sequence[str]) -> str:
     covered = sum(counts[value] for value in listed)
     if covered == len(rows):
-        return f"all {len(listed)} values"
+        return f"all {len(listed)} values that were seen"
     return f"{len(listed)} of {len(counts)} values, which {_share(covered, rows)} have"
 
 
@@ -189,6 +191,10 @@ def _share(count: int, rows: Sequence[Any]) -> str:
 def _is_nothing(value: Any) -> bool:
     empty = isinstance(value, (str, list, tuple, set, frozenset, np.ndarray)) and len(value) == 0
     return is_missing(value) or empty
+
+
+def _range(low: float, high: float) -> str:
+    return f"98% lie between {_rounded(low):.9g} and {_rounded(high):.9g}"
 
 
 def _rounded(number: float) -> float:
