@@ -15,7 +15,7 @@ help: ## list the verbs
 reproduce: $(VENV)/experiments ## run the paper's experiments and write figures and the report
 	$(SOURCES) $(BIN)/python -m driftbandits reproduce all --out $(OUT)
 
-front-page: reproduce ## and put its regrets into the table of README.md
+front-page: reproduce ## and put its regrets into README.md and the documentation
 	$(SOURCES) $(BIN)/python -m benchmarks.front_page $(OUT)
 
 test: test-quick test-thorough ## run every test

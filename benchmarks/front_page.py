@@ -1,6 +1,6 @@
-"""The tables of the reproduction in README.md, from the results of ``make reproduce``.
+"""The tables of the reproduction, in README.md and the documentation, from ``make reproduce``.
 
-``make front-page`` plays what is missing, and writes the tables between two marks in the file.
+``make front-page`` plays what is missing, and writes the tables between two marks in each file.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ NAMES = {
     "D-LinUCB": "D-LinUCB, as the paper writes it",
     "D-LinUCB (as published)": "D-LinUCB, as the published figures were made",
 }
+FILES = (Path("README.md"), Path("docs/results/reproduction.md"))
 BEGIN, END = "<!-- reproduction: written by `make front-page` -->", "<!-- /reproduction -->"
 
 
@@ -72,16 +73,16 @@ def replaced(text: str, inner: str) -> str:
 
 
 def main() -> None:
-    """Write the tables of a folder of results into a file."""
+    """Write the tables of a folder of results into the files that show them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.front_page", description=__doc__)
     parser.add_argument("results", type=Path, help="where `driftbandits reproduce` wrote to")
-    parser.add_argument("--file", type=Path, default=Path("README.md"), help="what to rewrite")
     arguments = parser.parse_args()
     results = {name: Result.load(arguments.results / name) for name in ENVIRONMENTS}
-    text = replaced(arguments.file.read_text("utf-8"), tables(results))
-    with atomic_write(arguments.file) as file:
-        file.write(text.encode())
-    print(f"written to {arguments.file}")
+    for path in FILES:
+        text = replaced(path.read_text("utf-8"), tables(results))
+        with atomic_write(path) as file:
+            file.write(text.encode())
+        print(f"written to {path}")
 
 
 if __name__ == "__main__":

@@ -27,9 +27,8 @@ PUBLIC = (
 
 
 def page(name: str) -> str:
-    """The text of the page of that name, wherever it is."""
-    (path,) = [path for path in PAGES.values() if path.name == name]
-    return path.read_text("utf-8")
+    """The text of a page, by its place in docs/."""
+    return (ROOT / "docs" / name).read_text("utf-8")
 
 
 def examples(text: str) -> str:
@@ -54,27 +53,27 @@ def test_the_architecture_has_the_layers_that_are_checked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contract = project["tool"]["importlinter"]["contracts"][0]
     checked = [layer.replace("driftbandits.", "") for layer in contract["layers"]]
-    block = re.search(r"```text\n(__main__.*?)```", page("architecture.md"), re.S)
+    block = re.search(r"```text\n(__main__.*?)```", page("explanation/architecture.md"), re.S)
     assert block is not None
     shown = [re.split(r"\s{2,}", line)[0] for line in block[1].splitlines()]
     assert shown == checked
 
 
 def test_the_files_that_pages_name_exist() -> None:
-    for name in re.findall(r"`((?:\w+/)+\w+\.(?:py|toml))`", page("architecture.md")):
+    for name in re.findall(r"`((?:\w+/)+\w+\.(?:py|toml))`", page("explanation/architecture.md")):
         places = [ROOT, ROOT / "src" / "driftbandits"]
         assert any((place / name).exists() for place in places), name
 
 
 def test_the_guide_names_every_option_of_the_family() -> None:
-    text = page("adding-a-policy.md")
+    text = page("how-to/adding-a-policy.md")
     for function in (WeightedPolicy._parameters_with, initial_state):
         for option in inspect.signature(function).parameters:
             assert option == "self" or f"`{option}`" in text, option
 
 
 def test_numbers_in_the_text_on_successors_are_those_of_its_tables() -> None:
-    text = page("successors.md")
+    text = page("explanation/successors.md")
     table = set(re.findall(r"\d+\.\d(?= ±)", text))
     compared = re.findall(r"\d+(?:\.\d+)? against \d+(?:\.\d+)?", text)
     numbers = [number for pair in compared for number in pair.split(" against ")]
@@ -83,7 +82,7 @@ def test_numbers_in_the_text_on_successors_are_those_of_its_tables() -> None:
 
 
 def test_blocks_are_as_long_as_the_page_says() -> None:
-    (most,) = re.findall(r"blocks of at most ([\d,]+) rounds", page("simulation.md"))
+    (most,) = re.findall(r"blocks of at most ([\d,]+) rounds", page("how-to/simulation.md"))
     environment = experiments.build(experiments.built_in("coverage")).environment
     blocks = environment.blocks(seed=0, replication=0)
     assert next(blocks).rounds == int(most.replace(",", ""))

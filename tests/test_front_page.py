@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.front_page import BEGIN, END, replaced, tables
+from benchmarks.front_page import BEGIN, END, FILES, replaced, tables
 
 from driftbandits.experiments import built_in
 from driftbandits.simulation import Result
 from test_intervals import result_of
 
-README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+PAGES = [(Path(__file__).parents[1] / file).read_text("utf-8") for file in FILES]
 
 
 def results() -> dict[str, Result]:
@@ -43,15 +43,17 @@ def test_what_is_not_in_the_paper_has_a_table_of_its_own() -> None:
     )
 
 
-def test_only_the_tables_of_the_page_change() -> None:
-    before, after = README.split(BEGIN)[0], README.split(END)[1]
-    assert replaced(README, "new") == f"{before}{BEGIN}\n\nnew\n\n{END}{after}"
+@pytest.mark.parametrize("page", PAGES, ids=map(str, FILES))
+def test_only_the_tables_of_a_page_change(page: str) -> None:
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    assert replaced(page, "new") == f"{before}{BEGIN}\n\nnew\n\n{END}{after}"
     with pytest.raises(ValueError, match="once"):
         replaced("no marks", "new")
 
 
-def test_the_page_shows_every_policy_of_the_experiments() -> None:
-    shown = README.split(BEGIN)[1].split(END)[0]
+@pytest.mark.parametrize("page", PAGES, ids=map(str, FILES))
+def test_a_page_shows_every_policy_of_the_experiments(page: str) -> None:
+    shown = page.split(BEGIN)[1].split(END)[0]
     for name in ("abrupt", "slow"):
         for value in built_in(name)["published"].values():
             assert f"| {value} " in shown
