@@ -26,6 +26,13 @@ test-quick: $(VENV)/test ## run the quick tests
 test-thorough: $(VENV)/test ## run the long statistical tests
 	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) -m "thorough" tests $(ARGS)
 
+test-lowest: $(VENV)/bin/uv ## run the main tests with the lowest versions that pyproject.toml allows
+	JOBS=$(JOBS) .ci/test-on lowest 3.11 --resolution lowest-direct
+
+test-newest: $(VENV)/bin/uv ## run the main tests on Python 3.12 and 3.13, with the newest versions
+	JOBS=$(JOBS) .ci/test-on 3.12 3.12 --upgrade
+	JOBS=$(JOBS) .ci/test-on 3.13 3.13 --upgrade
+
 lint: $(VENV)/lint ## formatter, linter, type checker, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -44,7 +51,7 @@ bench: $(VENV)/bench ## measure everything side by side, into benchmarks/
 	$(SOURCES) $(BIN)/python -m benchmarks
 
 clean: ## remove what the verbs made
-	rm -rf $(VENV) site results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* site results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 # One stamp per extra, so that a verb installs no more than it needs.
 EXTRAS_experiments := experiments
@@ -62,6 +69,9 @@ EDITABLE := import importlib.metadata as m, json; \
 	d = next(iter(m.distributions(name="driftbandits")), None); \
 	url = json.loads(d and d.read_text("direct_url.json") or "{}"); \
 	print("-e" if d is None or url.get("dir_info", {}).get("editable") else "")
+
+$(VENV)/bin/uv: | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
 $(VENV)/%: pyproject.toml | $(VENV)/bin/python
 	@echo "installing what '$*' needs, once ..."
