@@ -29,9 +29,13 @@ def amend_memory(p: Any, s: Any, action: Array, old: float, new: float, age: flo
         return True
     if p.window > 0.0:
         row = _find(s.counters, s.history, action, old, age)
-        if row < 0:
-            return False
-        s.history[row, action.size] = new
+        if row >= 0:
+            s.history[row, action.size] = new
+        else:
+            row = _find_late(s.counters, s.belated, action, old, age)
+            if row < 0:
+                return False
+            s.belated[row, action.size] = new
     weight = s.counters[UNIT]
     if age != 0.0:
         weight *= p.gamma**age
@@ -58,12 +62,29 @@ def _find(counters: Array, history: Array, action: Array, reward: float, age: fl
         row = (first + place) % capacity
         if history[row, dim + 1] > observed + slack:
             break
-        same = history[row, dim] == reward
-        for i in range(dim):
-            same = same and history[row, i] == action[i]
-        if same:
+        if _is_of(history[row], action, reward):
             return int(row)
     return -1
+
+
+@large_kernel
+def _find_late(counters: Array, belated: Array, action: Array, reward: float, age: float) -> int:
+    """The row of ``belated`` that has just these, or −1: O(n), of one number for each row."""
+    observed, slack = counters[CLOCK] - age, ROUNDING * (counters[CLOCK] + 1.0)
+    for row in range(1, 1 + int(belated[0, 0])):
+        near = abs(belated[row, action.size + 1] - observed) <= slack
+        if near and _is_of(belated[row], action, reward):
+            return int(row)
+    return -1
+
+
+@lean_kernel
+def _is_of(row: Array, action: Array, reward: float) -> bool:
+    """Whether a row [action, reward, round] is that of ``action`` and ``reward``."""
+    same = row[action.size] == reward
+    for i in range(action.size):
+        same = same and row[i] == action[i]
+    return bool(same)
 
 
 @inline_kernel
@@ -76,6 +97,8 @@ def forget_coordinates(s: Any, mask: Array) -> None:
         clear_entries(mask, s.moment[part])
     for row in range(s.history.shape[0]):
         clear_entries(mask, s.history[row])
+    for row in range(1, s.belated.shape[0]):  # row 0 is their number
+        clear_entries(mask, s.belated[row])
     s.counters[STEPS] += 1.0
     s.counters[FACTOR_AGE] = -1.0
 

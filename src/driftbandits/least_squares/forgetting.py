@@ -39,7 +39,7 @@ UNIT = 2  # what a weight of one is stored as
 WEIGHT_SQUARES = 3  # Σ w² over what is remembered, in units squared
 RADIUS = 4  # β when the estimate was last made
 FIRST = 5  # row of ``history`` with the oldest observation
-STORED = 6  # observations in ``history``
+STORED = 6  # observations in ``history``; those out of order are in ``belated``
 WITHDRAWN = 7  # observations taken out since the sums were last made afresh
 RESTARTS_DONE = 8
 LAST_RESTART = 9  # rounds before this one are forgotten
@@ -79,7 +79,9 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
     if p.window > 0.0:
         _leave_window(p, s)
     if p.period > 0.0 or s.restarts.size > 0:
-        _restart_if_due(p.period, s.restarts, s.gram, s.gram_squared, s.moment, s.counters)
+        _restart_if_due(
+            p.period, s.restarts, s.gram, s.gram_squared, s.moment, s.counters, s.belated
+        )
 
 
 @inline_kernel
@@ -103,7 +105,8 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
         weight *= p.gamma**age
     _add(p, s, action, reward, weight)
     if p.window > 0.0:
-        _store(s.counters, s.history, action, reward, s.counters[CLOCK] - age)
+        observed = s.counters[CLOCK] - age
+        _store(s.counters, s.history, s.belated, action, reward, observed)
 
 
 @inline_kernel
@@ -154,19 +157,52 @@ def _discount(p: Any, s: Any, rounds: float) -> None:
 
 
 @lean_kernel
-def _store(counters: Array, history: Array, action: Array, reward: float, observed: float) -> None:
-    """Insert a row [action, reward, round] into the ring ``history``, which is kept by round."""
+def _store(
+    counters: Array, history: Array, belated: Array, action: Array, reward: float, observed: float
+) -> None:
+    """Keep a row [action, reward, round] until its round leaves the window.
+
+    In order of rounds, rows go to the ring ``history``, at O(d). Others go to the heap ``belated``,
+    at O(d log n); its row 0 holds their number, and row 1 the earliest.
+    """
     capacity, dim = history.shape[0], action.size
-    first = int(counters[FIRST])
-    place = int(counters[STORED])
-    while place > 0 and history[(first + place - 1) % capacity, dim + 1] > observed:
-        copy(history[(first + place - 1) % capacity], history[(first + place) % capacity])
-        place -= 1
-    row = history[(first + place) % capacity]
+    first, stored = int(counters[FIRST]), int(counters[STORED])
+    if stored == 0 or history[(first + stored - 1) % capacity, dim + 1] <= observed:
+        row = history[(first + stored) % capacity]
+        counters[STORED] += 1.0
+    else:
+        place = int(belated[0, 0]) + 1
+        while place > 1 and belated[place // 2, dim + 1] > observed:
+            copy(belated[place // 2], belated[place])
+            place //= 2
+        row = belated[place]
+        belated[0, 0] += 1.0
     copy(action, row)
     row[dim] = reward
     row[dim + 1] = observed
-    counters[STORED] += 1.0
+
+
+@inline_kernel
+def has_room(s: Any) -> bool:
+    """Whether one more row can be kept, in order or late."""
+    late = s.belated[0, 0] + 1.0
+    return bool(s.counters[STORED] < s.history.shape[0] and late < s.belated.shape[0])
+
+
+@large_kernel
+def _drop_earliest(belated: Array) -> None:
+    """Remove row 1 from the heap."""
+    count, observed = int(belated[0, 0]), belated.shape[1] - 1
+    last, place, child = belated[count], 1, 2
+    while child < count:
+        if child + 1 < count and belated[child + 1, observed] < belated[child, observed]:
+            child += 1
+        if belated[child, observed] >= last[observed]:
+            break
+        copy(belated[child], belated[place])
+        place, child = child, 2 * child
+    copy(last, belated[place])
+    belated[0, 0] -= 1.0
 
 
 @inline_kernel
@@ -178,28 +214,41 @@ def _leave_window(p: Any, s: Any) -> None:
     """
     dim = s.moment.shape[1]
     capacity = s.history.shape[0]
-    while s.counters[STORED] > 0.0:
+    last = s.counters[CLOCK] - p.window
+    while True:
         row = s.history[int(s.counters[FIRST])]
-        if row[dim + 1] > s.counters[CLOCK] - p.window:
-            break
+        in_order = s.counters[STORED] > 0.0 and row[dim + 1] <= last
+        if not in_order:
+            if s.belated[0, 0] == 0.0 or s.belated[1, dim + 1] > last:
+                break
+            row = s.belated[1]
         _add(p, s, row, row[dim], -1.0)
-        s.counters[FIRST] = (s.counters[FIRST] + 1.0) % capacity
-        s.counters[STORED] -= 1.0
+        if in_order:
+            s.counters[FIRST] = (s.counters[FIRST] + 1.0) % capacity
+            s.counters[STORED] -= 1.0
+        else:
+            _drop_earliest(s.belated)
         s.counters[WITHDRAWN] += 1.0
-    if s.counters[WITHDRAWN] > 4.0 * s.counters[STORED]:
-        _sum_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.history)
+    if s.counters[WITHDRAWN] > 4.0 * (s.counters[STORED] + s.belated[0, 0]):
+        _sum_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.history, s.belated)
 
 
 @large_kernel
 def _sum_afresh(
-    gram: Array, gram_squared: Array, moment: Array, counters: Array, history: Array
+    gram: Array,
+    gram_squared: Array,
+    moment: Array,
+    counters: Array,
+    history: Array,
+    belated: Array,
 ) -> None:
     _clear(gram, gram_squared, moment)
     dim = moment.shape[1]
     capacity = history.shape[0]
-    first = int(counters[FIRST])
-    for place in range(int(counters[STORED])):
-        row = history[(first + place) % capacity]
+    first, stored = int(counters[FIRST]), int(counters[STORED])
+    for place in range(stored + int(belated[0, 0])):
+        in_order = place < stored
+        row = history[(first + place) % capacity] if in_order else belated[place - stored + 1]
         accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0, False)
     counters[WITHDRAWN] = 0.0
 
@@ -212,6 +261,7 @@ def _restart_if_due(
     gram_squared: Array,
     moment: Array,
     counters: Array,
+    belated: Array,
 ) -> None:
     """Forget all at the rounds of ``restarts``, in order, and after each ``period``, if any."""
     opening = counters[CLOCK] + 1.0
@@ -219,23 +269,30 @@ def _restart_if_due(
     while due < restarts.size and restarts[due] <= opening:
         due += 1
     if due > counters[RESTARTS_DONE]:
-        start_afresh(gram, gram_squared, moment, counters, restarts[due - 1])
+        start_afresh(gram, gram_squared, moment, counters, belated, restarts[due - 1])
         counters[RESTARTS_DONE] = due
     if period > 0.0:
         first = 1.0 + period * np.floor(counters[CLOCK] / period)
         # Before round 1 there is nothing to forget.
         if first > max(counters[LAST_RESTART], 1.0):
-            start_afresh(gram, gram_squared, moment, counters, first)
+            start_afresh(gram, gram_squared, moment, counters, belated, first)
 
 
 @lean_kernel
 def start_afresh(
-    gram: Array, gram_squared: Array, moment: Array, counters: Array, first: float
+    gram: Array,
+    gram_squared: Array,
+    moment: Array,
+    counters: Array,
+    belated: Array,
+    first: float,
 ) -> None:
     """Forget all, and from now on every observation of a round before ``first``."""
     _clear(gram, gram_squared, moment)
     counters[WEIGHT_SQUARES] = 0.0
     counters[STORED] = 0.0
+    if belated.shape[0] > 0:
+        belated[0, 0] = 0.0
     counters[WITHDRAWN] = 0.0
     counters[LAST_RESTART] = first
     counters[FACTOR_AGE] = -1.0
@@ -249,15 +306,21 @@ def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
     clear_matrix(moment)
 
 
-def ordered_rows(counters: Array, history: Array) -> Array:
-    """The rows that are stored, oldest first."""
+def all_rows(counters: Array, history: Array, belated: Array) -> Array:
+    """The rows that are stored: those in order, and then those that came late."""
+    late = int(belated[0, 0]) if len(belated) > 0 else 0
+    return np.concatenate([_ordered_rows(counters, history), belated[1 : 1 + late]])
+
+
+def _ordered_rows(counters: Array, history: Array) -> Array:
+    """The rows of the ring, oldest first."""
     order = (int(counters[FIRST]) + np.arange(int(counters[STORED]))) % max(len(history), 1)
     return np.asarray(history[order])
 
 
 def longer_history(counters: Array, history: Array) -> tuple[Array, Array]:
     """``counters`` and ``history`` as new arrays, with room for as many rows again, and one."""
-    rows = ordered_rows(counters, history)
+    rows = _ordered_rows(counters, history)
     grown = np.zeros((max(2 * len(history), len(rows) + 1), history.shape[1]))
     grown[: len(rows)] = rows
     moved = counters.copy()

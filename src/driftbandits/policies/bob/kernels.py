@@ -22,7 +22,7 @@ from ...core.entry_points import late_is_no_matter
 from ...core.linalg import argmax, copy
 from ...core.randomness import uniform
 from ...least_squares.amending import forget_coordinates
-from ...least_squares.forgetting import COUNTERS, LAST_RESTART, STORED, start_afresh
+from ...least_squares.forgetting import COUNTERS, LAST_RESTART, has_room, start_afresh
 from ..weighted import family as family
 
 # Positions in ``counters``, after those of the weighted family.
@@ -60,6 +60,7 @@ class State(NamedTuple):
     factor: Array
     theta: Array
     work: Array
+    belated: Array
     grid: Array  # (Δ + 1,), windows in rounds
     log_weights: Array  # (Δ + 1,)
     weights: Array  # (Δ + 1,), room
@@ -163,14 +164,14 @@ def advance(p: Any, s: Any, rounds: float) -> None:
     family.advance(inner(p, s), s, rounds)
     first = 1.0 + p.block * np.floor(s.counters[CLOCK] / p.block)
     if first > s.counters[FIRST_ROUND]:
-        start_afresh(s.gram, s.gram_squared, s.moment, s.counters, first)
+        start_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.belated, first)
         s.counters[PENDING] = 1.0
 
 
 @kernel
 def fits(p: Any, s: Any, rounds: float) -> bool:
     """Whether the window has room for another observation."""
-    return bool(p.discounts != 0.0 or s.counters[STORED] < s.history.shape[0])
+    return bool(p.discounts != 0.0 or has_room(s))
 
 
 @kernel

@@ -28,6 +28,7 @@ from ...core.linalg import (
     whiten,
 )
 from ...core.packing import FRESH, STALE
+from ...core.storage import StateFileError
 from ...least_squares.amending import amend_memory, forget_coordinates
 from ...least_squares.combining import added, padded, padded_rows
 from ...least_squares.forgetting import (
@@ -44,10 +45,11 @@ from ...least_squares.forgetting import (
     UNIT,
     WEIGHT_SQUARES,
     WITHDRAWN,
+    all_rows,
     block_length,
+    has_room,
     is_remembered,
     longer_history,
-    ordered_rows,
     pass_time,
     remember,
 )
@@ -103,11 +105,12 @@ class State(NamedTuple):
     gram_squared: Array  # (2, d, d), Σ w² a aᵀ; (2, 0, 0) where all weights are one
     moment: Array  # (2, d), b
     counters: Array  # see driftbandits.least_squares.forgetting
-    history: Array  # (capacity, d + 2), the window's rows [action, reward, round]
+    history: Array  # (capacity, d + 2), the window's rows [action, reward, round], a ring
     restarts: Array  # rounds at which all is forgotten
     factor: Array  # (d, d), R of V = RᵀR
     theta: Array  # (d,), θ̂
     work: Array  # (d + 1, d), room for a factor of Ṽ where there is one, and for a vector
+    belated: Array  # (1 + capacity, d + 2), rows out of order, a heap; (0, d + 2) without a window
 
 
 def initial_state(
@@ -133,6 +136,7 @@ def initial_state(
         factor=np.zeros((dim, dim)),
         theta=np.zeros(dim),
         work=np.zeros((squared + 1, dim)),
+        belated=np.zeros((min(window + 1, 65) if window else 0, dim + 2)),
     )
 
 
@@ -311,8 +315,8 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
 
 @inline_kernel
 def fits(p: Parameters, s: State, rounds: float) -> bool:
-    """Whether the window has room for another observation."""
-    return bool(p.window == 0.0 or s.counters[STORED] < s.history.shape[0])
+    """Whether the window has room for another observation, in order or late."""
+    return bool(p.window == 0.0 or has_room(s))
 
 
 @inline_kernel
@@ -363,6 +367,7 @@ def widened(state: Any, dim: int, wider: int) -> Any:
         moment=padded(state.moment, 2, wider),
         counters=counters,
         history=padded_rows(state.history, dim, wider),
+        belated=padded_rows(state.belated, dim, wider),
         factor=np.zeros((wider, wider)),
         theta=np.zeros(wider),
         work=np.zeros((squared + 1, wider)),
@@ -377,7 +382,7 @@ def merged(one: Any, other: Any) -> Any:
     counters[STEPS] += other.counters[STEPS]
     counters[WITHDRAWN] += other.counters[WITHDRAWN]
     counters[FACTOR_AGE] = -1.0
-    rows = np.concatenate([ordered_rows(s.counters, s.history) for s in (one, other)])
+    rows = np.concatenate([all_rows(s.counters, s.history, s.belated) for s in (one, other)])
     rows = rows[np.argsort(rows[:, -1], kind="stable")]
     counters[FIRST], counters[STORED] = 0.0, len(rows)
     capacity = max(len(one.history), len(other.history), len(rows))
@@ -387,6 +392,7 @@ def merged(one: Any, other: Any) -> Any:
         moment=added(one.moment, other.moment, scale),
         counters=counters,
         history=padded(rows, capacity, rows.shape[1]),
+        belated=np.zeros_like(one.belated),
     )
 
 
@@ -465,6 +471,10 @@ class WeightedEstimate(EstimatingPolicy):
     def _merged_state(self, other: Self) -> Any:
         return merged(self._state, other._state)
 
+    def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
+        # 0.1.0 kept rows that came late in ``history``, in order.
+        return super()._checked({"belated": initial.belated, **arrays}, initial)
+
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         capacity = len(state.history)
         return {
@@ -478,11 +488,22 @@ class Windowed(WeightedEstimate):
     """A policy that stores the observations of its window."""
 
     def _growing(self) -> tuple[str, ...]:
-        return ("history",)
+        return ("history", "belated")
 
     def _grown(self, state: Any, rounds: float) -> Any:
-        counters, history = longer_history(state.counters, state.history)
-        return state._replace(counters=counters, history=history)
+        if state.counters[STORED] == len(state.history):
+            counters, history = longer_history(state.counters, state.history)
+            state = state._replace(counters=counters, history=history)
+        if state.belated[0, 0] + 1 == len(state.belated):
+            longer = padded(state.belated, 2 * len(state.belated), state.belated.shape[1])
+            state = state._replace(belated=longer)
+        return state
+
+    def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
+        state = super()._checked(arrays, initial)
+        if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
+            raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
+        return state
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

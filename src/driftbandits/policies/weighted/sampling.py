@@ -59,6 +59,7 @@ class State(NamedTuple):
     factor: Array
     theta: Array
     work: Array
+    belated: Array
     random: npt.NDArray[np.uint64]
 
 
