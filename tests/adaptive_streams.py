@@ -16,7 +16,7 @@ def assert_close(got: Any, expected: Any, what: str) -> None:
     """Agreement relative to the norm."""
     norm = float(np.linalg.norm(np.asarray(expected)))
     error = float(np.linalg.norm(np.asarray(got) - np.asarray(expected)))
-    assert error <= TOLERANCE * max(norm, 1e-300), f"{what}: {error / norm:.2e}"
+    assert error <= TOLERANCE * max(norm, 1e-300), f"{what}: {error:.2e} of {norm:.2e}"
 
 
 def events(rng: np.random.Generator, dim: int, count: int, *, fractional: bool) -> list[Event]:
