@@ -106,7 +106,11 @@ class Definition:
     def sums(self, bank: int, j: int) -> tuple[Floats, Floats, Floats]:
         """Σ w x xᵀ, Σ w y x, and Σ w x where the level is in y."""
         expert = self.banks[bank][j]
-        gram, moment, offset = np.zeros((self.dim, self.dim)), np.zeros(self.dim), np.zeros(self.dim)
+        gram, moment, offset = (
+            np.zeros((self.dim, self.dim)),
+            np.zeros(self.dim),
+            np.zeros(self.dim),
+        )
         for observed in self.seen:
             x, y = observed.row(bank)
             if x is not None:
@@ -187,7 +191,9 @@ class Definition:
 
     def widths(self, actions: Floats, j: int) -> Floats:
         bank, inverse = self.moving, self.inverse(self.moving, j)
-        centre = self.mean(self.tracker, self.latest())[2] if bank == CENTRED else np.zeros(self.dim)
+        centre = (
+            self.mean(self.tracker, self.latest())[2] if bank == CENTRED else np.zeros(self.dim)
+        )
         away = actions - centre
         squares = np.einsum("ki,ij,kj->k", away, inverse, away)
         squares += (away[:, self.present() == 0] != 0).sum(axis=1) / self.prior()
@@ -295,7 +301,9 @@ class Definition:
     def judge_all(self, seen: Seen, predictions: list[Prediction], inflation: float) -> None:
         heaviest = int(np.argmax([e.weight for e in self.banks[CENTRED]]))
         if len(predictions) == 2:
-            self.judge_means(seen, self.estimate(CENTRED, heaviest), predictions[1].spread[heaviest])
+            self.judge_means(
+                seen, self.estimate(CENTRED, heaviest), predictions[1].spread[heaviest]
+            )
         mixtures = [self.judge(bank, p) for bank, p in enumerate(predictions)]
         if len(predictions) < 2:
             return

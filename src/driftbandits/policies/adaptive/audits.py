@@ -47,4 +47,3 @@ def auditor(s: State, c: float, bank: int, place: float) -> int:
         if memory * (1.0 - s.facts[2 * j + bank, DISCOUNT]) <= 1.0:
             return 2 * j + bank
     return 2 * last + bank
-

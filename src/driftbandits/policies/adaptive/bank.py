@@ -329,5 +329,3 @@ def restore(s: State, c: float, ridge: float) -> None:
         faded = s.counters[CLOCK] - s.facts[e, RESTORED]
         if faded >= c or not 0.0 <= s.facts[e, CHANGES] <= 32.0 + c:
             invert(s, e, ridge)
-
-

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...core.compiling import lean_kernel
 from .bank import mean_square
 from .state import (

@@ -30,6 +30,7 @@ from .level import (
     weigh_banks,
     weigh_trackers,
 )
+from .migration import is_earlier, migrated
 from .noise import any_variation, measure_noise, measure_ratio
 from .state import (
     ANCHORED,
@@ -217,9 +218,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     residual = predict_all(s, banks, reward)
     if any_variation(s):
         judge_all(p, s, banks, action, reward)
-    measure_noise(
-        s, p.coordinates, reward, residual, p.noise_memory, p.tail_memory, p.known > 0.0
-    )
+    measure_noise(s, p.coordinates, reward, residual, p.noise_memory, p.tail_memory, p.known > 0.0)
     bank = bank_in_force(s)
     measure_ratio(s, in_force(s, bank, p.share), level_of(s, bank))
     learn_level(s, in_force(s, ANCHORED, p.share))
@@ -475,6 +474,11 @@ class AdaptiveLinUCB(Detecting):
             rows = 2 * experts_at(self._c, clock)
             grown = {name: longer(getattr(state, name), rows) for name in ROWS}
             self._adopt(state._replace(**grown))
+
+    def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
+        """A state of release 0.1.0 becomes one of today."""
+        today = migrated(arrays, self.dim) if is_earlier(arrays) else arrays
+        return super()._checked(today, initial)
 
     def _growing(self) -> tuple[str, ...]:
         return (*ROWS, *super()._growing())
