@@ -91,7 +91,7 @@ class Definition:
 
     def present(self) -> Floats:
         """How often each feature was not zero."""
-        return np.sum([a != 0 for a in self.actions], axis=0) + np.zeros(self.dim)
+        return np.asarray(np.sum([a != 0 for a in self.actions], axis=0) + np.zeros(self.dim))
 
     def scales(self) -> Floats:
         """Mean squares of the features where they are not zero."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...least_squares.forgetting import CLOCK
 from .state import DISCOUNT, EXPERTS, GROWTH, RATIO, State
 
 CYCLE = 2.0**20  # audits after which their places recur; squares stay exact

@@ -29,9 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, subtract
-from ...least_squares.forgetting import CLOCK, LARGEST_UNIT
+from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, compensated, shrink
 from .state import (
     ANCHORED,

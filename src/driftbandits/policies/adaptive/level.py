@@ -29,8 +29,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...least_squares.forgetting import CLOCK
 from .bank import mean_square
 from .noise import degrees_of_freedom
 from .state import (

@@ -54,8 +54,6 @@ def measure_noise(
 ) -> None:
     """σ̂² from the squared residuals of late unless it is ``known``, and κ̂."""
     n = s.counters
-    # The first c rewards are fitted, whatever they are: lean on their variance, and soon forget.
-    lean = c * 2.0 ** ((1.0 - n[OBSERVATIONS]) / c)
     kept = 1.0 - 1.0 / noise_memory
     n[REWARD_COUNT] = kept * n[REWARD_COUNT] + 1.0
     away = reward - n[ORIGIN] - n[REWARD_MEAN]
@@ -66,16 +64,32 @@ def measure_noise(
         return
     n[RESIDUALS] = kept * n[RESIDUALS] + residual
     n[COUNT] = kept * n[COUNT] + 1.0
+    variance = variance_seen(s, c)
+    if variance > 0.0:
+        if not known:
+            n[VARIANCE] = variance
+        n[KURTOSIS] += (fourth_power(residual, variance) - n[KURTOSIS]) / tail_memory
+
+
+@lean_kernel
+def variance_seen(s: State, c: float) -> float:
+    """The mean squared residual of late; 0 while all rewards have been the same.
+
+    The first c rewards are fitted, whatever they are: lean on their variance, and soon forget.
+    """
+    n = s.counters
     if not any_variation(s):
-        return
+        return 0.0
     usual = n[REWARD_SQUARES] / n[REWARD_COUNT]
+    lean = c * 2.0 ** ((1.0 - n[OBSERVATIONS]) / c)
     variance = (n[RESIDUALS] + lean * usual) / (n[COUNT] + lean)
-    variance = max(variance, LEAST_RATIO * usual)
-    if not known:
-        n[VARIANCE] = variance
-    # In units of what is seen, even where another level was given: a shape has no scale.
-    fourth = min(residual / variance, OUTLIER) ** 2
-    n[KURTOSIS] += (fourth - n[KURTOSIS]) / tail_memory
+    return float(max(variance, LEAST_RATIO * usual))
+
+
+@lean_kernel
+def fourth_power(residual: float, variance: float) -> float:
+    """Of an error, in units of what is seen even where another level was given."""
+    return float(min(residual / variance, OUTLIER) ** 2)
 
 
 @lean_kernel

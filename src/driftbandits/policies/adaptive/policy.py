@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ...core.arrays import Array, non_negative, open_unit, positive, whole
+from ...core.checks import LARGEST_REWARD
+from ...core.clock import CLOCK
 from ...core.compiling import entry_point, lean_kernel
-from ...core.entry_points import LARGEST_REWARD, Kernels
+from ...core.entry_points import Kernels
 from ...core.linalg import argmax, clear
 from ...core.storage import StateFileError
-from ...least_squares.forgetting import CLOCK
 from ..base import LARGEST_BOUND
 from ..detecting import Detecting, longer
+from ..inputs import action_rows
 from ..problem import Problem
 from ..registry import register
+from .amending import change_noise, change_reward, forget_along
 from .audits import audit_place, auditor
-from .bank import absorb, notice, pass_rounds, predict, prior_variance, restore, seen_by, weight_of
+from .bank import (
+    absorb,
+    memory_of,
+    notice,
+    pass_rounds,
+    predict,
+    prior_variance,
+    restore,
+    seen_by,
+    weight_of,
+)
 from .level import (
     apply_level,
     centre,
@@ -40,6 +54,7 @@ from .state import (
     INFLATION,
     LEAN,
     LEVELS,
+    MOST_EXPERTS,
     MOVING,
     OBSERVATIONS,
     ORIGIN,
@@ -54,6 +69,7 @@ from .state import (
     birth,
     experts_at,
     initial_state,
+    widened,
 )
 from .weights import any_refuted, bank_in_force, in_force, judge, replace_refuted, residual_of
 
@@ -245,6 +261,39 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
     restore(s, p.coordinates, p.ridge)
 
 
+@lean_kernel
+def fits(p: Parameters, s: State, rounds: float) -> bool:
+    """Whether there is room for the experts born in ``rounds`` rounds, and for a detection."""
+    count, clock = s.facts.shape[0] // 2, s.counters[CLOCK] + rounds
+    born = count < MOST_EXPERTS and clock >= memory_of(p.coordinates, count - 1)
+    return bool(not born and s.counters[DETECTIONS] < s.detections.size)
+
+
+@lean_kernel
+def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
+    """Change all sums, and judge by the new reward in the place of the old one."""
+    x = in_force(s, ANCHORED, p.share)
+    gained = change_reward(s, p.coordinates, x, action, old, new, age)
+    change_noise(
+        s,
+        p.coordinates,
+        old,
+        new,
+        gained,
+        age,
+        p.noise_memory,
+        p.tail_memory,
+        p.known > 0.0,
+    )
+    return True
+
+
+@lean_kernel
+def forget(p: Parameters, s: State, mask: Array) -> None:
+    """Clear what is known along the coordinates of ``mask``."""
+    forget_along(s, mask)
+
+
 ADAPTIVE = Kernels(
     name="adaptive",
     Parameters=Parameters,
@@ -252,6 +301,9 @@ ADAPTIVE = Kernels(
     choose=choose,
     learn=learn,
     advance=advance,
+    fits=fits,
+    amend=amend,
+    forget=forget,
 )
 
 _spread_out_entry = entry_point(spread_out, "adaptive")
@@ -314,6 +366,12 @@ class AdaptiveLinUCB(Detecting):
 
     kernels: ClassVar[Kernels] = ADAPTIVE
     detections_counter: ClassVar[int] = DETECTIONS
+    late_rewards: ClassVar[str] = (
+        "exact in the anchored bank's sums; centred, judged and counted in the noise on arrival"
+    )
+    refusals: ClassVar[Mapping[str, str]] = {
+        "merged": "the weights of its experts depend on the order of rewards",
+    }
 
     action_bound: float = LARGEST_BOUND
     noise: float | None = None
@@ -391,7 +449,7 @@ class AdaptiveLinUCB(Detecting):
 
     def widths(self, actions: Any) -> Array:
         """‖a − ā‖ in V_x⁻¹, with the level's uncertainty, for ``actions`` (K, d), shape (K,)."""
-        rows = self._rows(actions, none=True)
+        rows = action_rows(self.dim, actions, none=True)
         out, state, x, bank = np.empty(len(rows)), self._state, self._in_force, self._bank
         _spread_out_entry(
             state.inverses[x],
@@ -406,13 +464,6 @@ class AdaptiveLinUCB(Detecting):
             out,
         )
         return out
-
-    def advance(self, *, rounds: float = 1) -> None:
-        """Close rounds without their rewards; a fraction moves the clock by that much."""
-        positive("rounds", rounds)
-        self._make_room_for_experts(rounds)
-        super()._make_room(1)  # however many rounds are closed, at most one is a detection
-        super().advance(rounds=rounds)
 
     @property
     def _c(self) -> int:
@@ -461,19 +512,20 @@ class AdaptiveLinUCB(Detecting):
         state.counters[VARIANCE] = 1.0 if self.noise is None else self.noise**2
         return state
 
-    def _make_room(self, more: int) -> None:
-        self._make_room_for_experts(more)
-        super()._make_room(more)
-
-    def _make_room_for_experts(self, rounds: float) -> None:
-        """Rows for the experts that are born in ``rounds`` rounds."""
-        state = self._state
-        clock = state.counters[CLOCK] + rounds
-        if clock >= birth(self._c, len(state.facts) // 2 - 1):
-            self._retire()
-            rows = 2 * experts_at(self._c, clock)
+    def _grown(self, state: State, rounds: float) -> State:
+        rows = 2 * experts_at(self._c, state.counters[CLOCK] + rounds)
+        grown: dict[str, Array] = {}
+        if rows > len(state.facts):
             grown = {name: longer(getattr(state, name), rows) for name in ROWS}
-            self._adopt(state._replace(**grown))
+        if state.counters[DETECTIONS] == len(state.detections):
+            grown["detections"] = longer(state.detections, 2 * len(state.detections) + 2)
+        return state._replace(**grown)
+
+    def _widened_config(self, dim: int) -> dict[str, Any]:
+        return {**self.config, "dim": dim, "coordinates": self._c}
+
+    def _widened_state(self, wider: Self) -> State:
+        return widened(self._state, wider.dim)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
         """A state of release 0.1.0 becomes one of today."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
+from ...least_squares.combining import padded
 
 # Positions in ``counters``, after CLOCK.
 EXPERTS = 1  # J, experts in each of the two banks
@@ -145,4 +146,23 @@ def initial_state(*, dim: int) -> State:
         factor=np.zeros((dim, dim)),
         unweighted=np.zeros((2, 0, 0)),
         detections=np.zeros(0),
+    )
+
+
+def widened(state: State, dim: int) -> State:
+    """``state`` with zeros along further coordinates, ``dim`` in all: they are new."""
+    rows = len(state.facts)
+    return state._replace(
+        grams=padded(state.grams, rows, 2, dim, dim),
+        moments=padded(state.moments, rows, 2, dim),
+        offsets=padded(state.offsets, rows, 2, dim),
+        inverses=padded(state.inverses, rows, dim, dim),
+        thetas=padded(state.thetas, rows, dim),
+        slopes=padded(state.slopes, rows, dim),
+        images=padded(state.images, rows, dim),
+        trackers=padded(state.trackers, LEVELS, SUMS + dim),
+        features=padded(state.features, 2, dim),
+        rows=padded(state.rows, 2, dim),
+        centres=padded(state.centres, 2, dim),
+        factor=np.zeros((dim, dim)),
     )
