@@ -12,6 +12,7 @@ from types import ModuleType
 from driftbandits.experiments.leaderboard import SUITE
 
 from . import (
+    ablations,
     adaptive,
     catalogue,
     clicks,
@@ -39,7 +40,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     scaling,
     startup,
 )
-ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks)
+ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks, ablations)
 
 
 def main() -> None:

@@ -9,6 +9,9 @@ import numpy as np
 
 from oracles import Advance, Event, Floats, Late, Update
 
+ANCHORED, CENTRED = 0, 1
+LEVEL_MEMORIES = [3 * math.sqrt(10) ** h for h in range(5)]
+
 
 @dataclass
 class Expert:
@@ -16,8 +19,8 @@ class Expert:
 
     discounts: list[tuple[float, float]]
     weight: float
-    ridge: float
-    evidence: float = 0.0
+    ridge: Floats  # the diagonal of Λ, when it was last put in place
+    odds: float = 1.0
     restored: float = 0.0
     changes: int = 0
 
@@ -32,6 +35,31 @@ class Expert:
         return float(kept)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """An observation: as it is, and as the centred bank sees it, if it does."""
+
+    round: float
+    action: Floats
+    reward: float  # less the first one
+    x: Floats | None
+    y: float
+
+    def row(self, bank: int) -> tuple[Floats | None, float]:
+        return (self.action, self.reward) if bank == ANCHORED else (self.x, self.y)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Of a reward, by every expert of a bank."""
+
+    raw: Floats  # errors at level zero
+    leverage: Floats  # what a level of one adds
+    spread: Floats
+    error: Floats
+    scale: Floats
+
+
 @dataclass
 class Definition:
     """The algorithm by the letter: every estimate is a sum over all observations."""
@@ -39,48 +67,114 @@ class Definition:
     dim: int
     noise: float | None = None
     clock: float = 0.0
-    rounds: list[float] = field(default_factory=list)
-    actions: list[Floats] = field(default_factory=list)
+    origin: float = 0.0
+    seen: list[Seen] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
     fourths: list[float] = field(default_factory=list)
     detections: list[int] = field(default_factory=list)
     overwritten: int = 0
+    ratio: float = 1.0
+    precision: float = 0.0
+    moment: float = 0.0
+    lean: float = 0.0
+    moving: int = 0
+    tracker: int = 0
 
     def __post_init__(self) -> None:
-        self.ridge = 0.1
         self.variance = 1.0 if self.noise is None else self.noise**2
-        self.experts = [Expert([(0.0, 1.0)], 1.0, self.ridge)]
+        self.actions: list[Floats] = []  # with the one that is being learned
+        self.trust = np.full(5, 0.2)  # in the running means
+        self.banks = [[Expert([(0.0, 1.0)], 1.0, np.zeros(self.dim))] for _ in range(2)]
 
-    def memory(self, j: int) -> float:
-        return math.inf if j == len(self.experts) - 1 else 2.0 * self.dim * 2**j
+    # --- Estimates ------------------------------------------------------------------------------
 
-    def design(self, j: int) -> Floats:
-        expert, V = self.experts[j], np.zeros((self.dim, self.dim))
-        for t, a in zip(self.rounds, self.actions, strict=True):
-            V += expert.kept(t, self.clock) * np.outer(a, a)
+    def present(self) -> Floats:
+        """How often each feature was not zero."""
+        return np.asarray(np.sum([a != 0 for a in self.actions], axis=0) + np.zeros(self.dim))
+
+    def scales(self) -> Floats:
+        """Mean squares of the features where they are not zero."""
+        squares = np.sum([a * a for a in self.actions], axis=0) + np.zeros(self.dim)
+        return np.asarray(squares / np.maximum(1, self.present()))
+
+    def prior(self) -> float:
+        """λ of a feature of scale one."""
+        usual = max(1.0, self.present().sum() / max(1, len(self.actions)))
+        return float(0.1 * usual * self.ratio)
+
+    def sums(self, bank: int, j: int) -> tuple[Floats, Floats, Floats]:
+        """Σ w x xᵀ, Σ w y x, and Σ w x where the level is in y."""
+        expert = self.banks[bank][j]
+        gram, moment, offset = (
+            np.zeros((self.dim, self.dim)),
+            np.zeros(self.dim),
+            np.zeros(self.dim),
+        )
+        for observed in self.seen:
+            x, y = observed.row(bank)
+            if x is not None:
+                w = expert.kept(observed.round, self.clock)
+                gram += w * np.outer(x, x)
+                moment += w * y * x
+                offset += w * x * (bank == ANCHORED)
+        return gram, moment, offset
+
+    def inverse(self, bank: int, j: int) -> Floats:
+        """V⁻¹ along the features that were ever not zero, and zero elsewhere."""
+        expert, known = self.banks[bank][j], np.flatnonzero(self.present())
         ridge = expert.ridge * expert.kept(expert.restored, self.clock)
-        return np.asarray(V + ridge * np.eye(self.dim))
+        V = self.sums(bank, j)[0] + np.diag(ridge)
+        inverse = np.zeros((self.dim, self.dim))
+        if len(known) and ridge[known].all():
+            inverse[np.ix_(known, known)] = np.linalg.inv(V[np.ix_(known, known)])
+        return inverse
 
-    def moment(self, j: int) -> Floats:
-        b = np.zeros(self.dim)
-        for t, a, r in zip(self.rounds, self.actions, self.rewards, strict=True):
-            b += self.experts[j].kept(t, self.clock) * r * a
-        return b
+    def estimate(self, bank: int, j: int) -> Floats:
+        """θ at the level that the bank knows."""
+        _, moment, offset = self.sums(bank, j)
+        level = self.level() if bank == ANCHORED else 0.0
+        return np.asarray(self.inverse(bank, j) @ (moment - level * offset))
 
-    def estimate(self, j: int) -> Floats:
-        return np.asarray(np.linalg.solve(self.design(j), self.moment(j)), dtype=np.float64)
+    def level(self) -> float:
+        return self.moment / self.precision if self.precision > 0 else 0.0
 
     def theta(self) -> Floats:
-        return self.estimate(self.in_force())
+        return self.estimate(self.moving, self.in_force(self.moving))
 
-    def mean(self, values: list[float]) -> float:
-        """The mean with memory 100, of what came in the order of arrival."""
-        recent = 0.99 ** np.arange(len(values) - 1, -1, -1.0)
-        return float(recent @ values / recent.sum())
+    def in_force(self, bank: int) -> int:
+        weights = [expert.weight for expert in self.banks[bank][:-1]]
+        return int(np.searchsorted(np.cumsum(weights), 0.4))
 
-    def in_force(self) -> int:
-        return int(np.searchsorted(np.cumsum([e.weight for e in self.experts[:-1]]), 0.4))
+    def memory(self, j: int) -> float:
+        return math.inf if j == len(self.banks[0]) - 1 else 2.0 * self.dim * 4**j
+
+    def remembered(self, j: int) -> float:
+        """Σ w over all time so far."""
+        expert, total, end = self.banks[self.moving][j], 0.0, self.clock
+        for start, gamma in reversed(expert.discounts):
+            rounds, later = end - start, expert.kept(end, self.clock)
+            # Weights of closed rounds, each at its end: 1 + γ + … + γ^(n − 1).
+            total += later * (rounds if gamma == 1 else (1 - gamma**rounds) / (1 - gamma))
+            end = start
+        return float(total)
+
+    # --- Running means --------------------------------------------------------------------------
+
+    def mean(self, h: int, latest: float) -> tuple[float, float, Floats]:
+        """Count, mean reward and mean action, by their distance in rounds from the latest."""
+        kept = [(1 - 1 / LEVEL_MEMORIES[h]) ** (latest - o.round) for o in self.seen]
+        count = float(np.sum(kept))
+        if count == 0:
+            return 0.0, 0.0, np.zeros(self.dim)
+        reward = sum(k * o.reward for k, o in zip(kept, self.seen, strict=True)) / count
+        action = np.sum([k * o.action for k, o in zip(kept, self.seen, strict=True)], axis=0)
+        return count, reward, action / count
+
+    def latest(self) -> float:
+        return max([0.0, *(o.round for o in self.seen)])
+
+    # --- Choosing -------------------------------------------------------------------------------
 
     def place(self) -> float:
         golden = (math.sqrt(5) - 1) / 2
@@ -90,25 +184,34 @@ class Definition:
         return period * golden % 1.0
 
     def auditor(self) -> int:
-        ratio = 1.0
-        if any(self.rewards):
-            squares = self.mean([r * r for r in self.rewards])
-            ratio = min(1.0, math.sqrt(self.variance / squares))
-        memory = (self.dim * (self.clock + 1)) ** (2 / 3) * ratio**0.5 * 2 ** (0.5 - self.place())
-        enough = [j for j in range(len(self.experts)) if self.memory(j) >= memory]
-        return min(self.in_force(), enough[0])
+        memory = (self.dim * (self.clock + 1)) ** (2 / 3) * self.ratio**0.25
+        memory *= 4 ** (0.25 - self.place())
+        enough = [j for j in range(len(self.banks[0])) if self.memory(j) >= memory]
+        return min(self.in_force(self.moving), enough[0])
 
     def widths(self, actions: Floats, j: int) -> Floats:
-        V = self.design(j)
-        squares = np.einsum("ki,ij,kj->k", actions, np.linalg.inv(V), actions)
+        bank, inverse = self.moving, self.inverse(self.moving, j)
+        centre = (
+            self.mean(self.tracker, self.latest())[2] if bank == CENTRED else np.zeros(self.dim)
+        )
+        away = actions - centre
+        squares = np.einsum("ki,ij,kj->k", away, inverse, away)
+        squares += (away[:, self.present() == 0] != 0).sum(axis=1) / self.prior()
+        if bank == ANCHORED:
+            leverage = 1 - actions @ inverse @ self.sums(bank, j)[2]
+            squares += leverage**2 / max(self.precision, 1e-3)
         return np.asarray(np.sqrt(squares))
 
     def scores(self, actions: Floats) -> Floats:
-        noise = math.sqrt(self.variance)
+        j, radius = self.in_force(self.moving), math.sqrt(self.variance)
         if self.place() < 1:
-            x = self.auditor()
-            return actions @ self.estimate(x) + 1.5 * noise * self.widths(actions, x)
-        return actions @ self.theta() + noise * self.widths(actions, self.in_force())
+            j, radius = self.auditor(), 0.4 * radius
+        widths = self.widths(actions, j)
+        unusual = self.remembered(j) * widths**2 / (4 * self.dim)
+        widths *= np.sqrt(1 + 0.5 * np.log(np.maximum(1, unusual)))
+        return actions @ self.estimate(self.moving, j) + radius * widths
+
+    # --- Learning -------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> None:
         if isinstance(event, Advance):
@@ -122,101 +225,198 @@ class Definition:
 
     def learn(self, action: Floats, reward: float, round: float) -> None:
         if not self.rewards:
-            self.ridge = 0.1 * float(action @ action)
-        for expert in self.experts:
-            if not self.rewards or expert.changes > 32 + self.dim:
-                self.restore(expert)
-        designs = [self.design(j) for j in range(len(self.experts))]
-        q = np.array([action @ np.linalg.solve(V, action) for V in designs])
-        e = np.array([reward - action @ self.estimate(j) for j in range(len(self.experts))])
-        w = np.array([expert.weight for expert in self.experts])
-        if len(w) > 1 and any(self.rewards):
-            self.judge(e, q, w)
-        self.residuals.append(float(w @ (e**2 / (1 + q))))
-        self.rounds.append(round)
+            self.origin = reward
+        known = self.present() > 0
         self.actions.append(action)
+        new = bool(((action != 0) & ~known).any())
+        for expert in (e for bank in self.banks for e in bank):
+            due = self.clock - expert.restored >= self.dim
+            if new or due or expert.changes > 32 + self.dim:
+                self.restore(expert)
+        observed, inflation = self.observe(action, reward - self.origin, round)
+        banks = [ANCHORED] if observed.x is None else [ANCHORED, CENTRED]
+        predictions = [self.predict(observed, bank) for bank in banks]
+        residual = self.residual(predictions)
+        if len(set(self.rewards)) > 1:
+            self.judge_all(observed, predictions, inflation)
         self.rewards.append(reward)
-        self.measure_noise()
-        for expert in self.experts:
-            expert.changes += 1
+        self.measure_noise(residual)
+        theta = self.theta()
+        signal = float(self.scales() @ theta**2)
+        self.ratio = max(1e-12, self.variance / (self.variance + signal))
+        x, p = self.in_force(ANCHORED), predictions[0]
+        self.precision += p.leverage[x] ** 2 / (1 + p.spread[x])
+        self.moment += p.leverage[x] * p.raw[x] / (1 + p.spread[x])
+        if self.moving and self.precision > 1:
+            self.moment, self.precision = self.moment / self.precision, 1.0
+        self.seen.append(observed)
+        for bank in banks:
+            for expert in self.banks[bank]:
+                expert.changes += 1
+        reached = np.flatnonzero(np.cumsum(self.trust[:-1]) >= 0.4)
+        self.tracker = int(reached[0]) if len(reached) else 4
 
-    def prior(self, count: int) -> Floats:
+    def observe(self, action: Floats, reward: float, round: float) -> tuple[Seen, float]:
+        """The observation as both banks see it, and F."""
+        count, mean, centre = self.mean(self.tracker, max(self.latest(), round))
+        if count == 0:
+            return Seen(round, action, reward, None, 0.0), 1.0
+        # The centre is the one that `choose` saw; it does not move while nothing arrives.
+        inflation = 1 + 1 / count
+        scale = math.sqrt(inflation)
+        return Seen(round, action, reward, (action - centre) / scale, (reward - mean) / scale), (
+            inflation
+        )
+
+    def predict(self, observed: Seen, bank: int) -> Prediction:
+        x, y = observed.row(bank)
+        assert x is not None
+        rows = []
+        for j in range(len(self.banks[bank])):
+            inverse, (_, moment, offset) = self.inverse(bank, j), self.sums(bank, j)
+            leverage = (bank == ANCHORED) - x @ inverse @ offset
+            rows.append((y - x @ inverse @ moment, leverage, x @ inverse @ x))
+        raw, leverage, spread = np.array(rows).T
+        error, scale = raw.copy(), 1 + spread
+        if bank == ANCHORED and self.precision > 0:
+            error, scale = raw - leverage * self.level(), scale + leverage**2 / self.precision
+        elif bank == ANCHORED:
+            error = np.zeros_like(raw)
+        return Prediction(raw, leverage, spread, error, scale)
+
+    def residual(self, predictions: list[Prediction]) -> float:
+        of = [
+            float(np.array([e.weight for e in experts]) @ (p.error**2 / p.scale))
+            for experts, p in zip(self.banks, predictions, strict=False)
+        ]
+        share = 1 / (1 + math.exp(-self.lean)) if len(of) == 2 else 0.0
+        return (1 - share) * of[0] + (share * of[1] if len(of) == 2 else 0.0)
+
+    def density(self, error: Floats, scale: Floats) -> Floats:
+        """Student-t, without what all have in common."""
+        freedom = self.degrees_of_freedom()
+        law = 1 + error**2 / (freedom * self.variance * scale)
+        return np.asarray(scale**-0.5 * law ** (-(freedom + 1) / 2))
+
+    def judge_all(self, seen: Seen, predictions: list[Prediction], inflation: float) -> None:
+        heaviest = int(np.argmax([e.weight for e in self.banks[CENTRED]]))
+        if len(predictions) == 2:
+            self.judge_means(
+                seen, self.estimate(CENTRED, heaviest), predictions[1].spread[heaviest]
+            )
+        mixtures = [self.judge(bank, p) for bank, p in enumerate(predictions)]
+        if len(predictions) < 2:
+            return
+        gain = math.log(mixtures[1] / mixtures[0]) - 0.5 * math.log(inflation)
+        scales, centred = self.scales(), seen.x
+        assert centred is not None
+        known = scales > 0
+        far = inflation * (centred[known] ** 2 / scales[known]).sum()
+        length = (seen.action[known] ** 2 / scales[known]).sum()
+        gain *= min(1.0, far / length) if length > 0 else 0.0
+        self.lean = min(28.0, max(-28.0, self.lean + min(1.0, max(-1.0, gain))))
+        if self.lean > 8:
+            self.moving = 1
+        elif self.lean < 0:
+            self.moving = 0
+
+    def judge_means(self, seen: Seen, theta: Floats, spread: float) -> None:
+        error, scale = [], []
+        for h in range(5):
+            count, reward, action = self.mean(h, max(self.latest(), seen.round))
+            error.append(seen.reward - reward - theta @ (seen.action - action))
+            scale.append(1 + 1 / count + spread)
+        law = self.density(np.array(error), np.array(scale))
+        share = 1.0 / len(self.actions)
+        self.trust = (1 - share) * self.trust * law / (self.trust @ law) + share / 5
+
+    def judge(self, bank: int, p: Prediction) -> float:
+        experts = self.banks[bank]
+        w, likelihood = np.array([e.weight for e in experts]), self.density(p.error, p.scale)
+        for j in range(1, len(w)):
+            others = w[:j] @ likelihood[:j] / w[:j].sum()
+            experts[j].odds = max(1.0, experts[j].odds * float(others / likelihood[j]))
+        share = 1.0 / len(self.actions)
+        posterior = (1 - share) * w * likelihood / (w @ likelihood) + share * self.share(len(w))
+        for expert, weight in zip(experts, posterior, strict=True):
+            expert.weight = float(weight)
+        return float(w @ likelihood)
+
+    def share(self, count: int) -> Floats:
         """0.6 for the last expert, the rest as 1, 1/2, 1/3, … for the others, longest first."""
+        if count == 1:
+            return np.ones(1)
         others = 1.0 / np.arange(count - 1, 0, -1)
         return np.append(0.4 * others / others.sum(), 0.6)
+
+    # --- Noise ----------------------------------------------------------------------------------
 
     def degrees_of_freedom(self) -> float:
         """Of the noise estimate, or of the t law with this kurtosis if those are fewer."""
         age = np.arange(len(self.fourths) - 1, -1, -1.0)
         kurtosis = 3 * 0.999 ** len(self.fourths) + 0.001 * 0.999**age @ np.array(self.fourths)
-        most = float(np.sum(0.99 ** np.arange(len(self.rewards)))) + 1.0
+        most = float(np.sum(0.99 ** np.arange(len(self.residuals)))) + 1.0
         return most if kurtosis <= 3 else min(most, 4 + 6 / float(kurtosis - 3))
 
-    def judge(self, e: Floats, q: Floats, w: Floats) -> None:
+    def measure_noise(self, residual: float) -> None:
         seen = len(self.rewards)
-        freedom = self.degrees_of_freedom()
-        law = 1 + e**2 / (freedom * self.variance * (1 + q))
-        likelihood = (1 + q) ** -0.5 * law ** (-(freedom + 1) / 2)
-        for j in range(1, len(w)):
-            others = w[:j] @ likelihood[:j] / w[:j].sum()
-            gain = float(np.log(others / likelihood[j]))
-            self.experts[j].evidence = max(0.0, self.experts[j].evidence + gain)
-        prior = self.prior(len(w))
-        share = 1.0 / (seen + 1)
-        posterior = (1 - share) * w * likelihood / (w @ likelihood) + share * prior
-        for expert, weight in zip(self.experts, posterior, strict=True):
-            expert.weight = float(weight)
-
-    def measure_noise(self) -> None:
-        seen = len(self.rewards)
-        squares = self.mean([r * r for r in self.rewards])
-        if squares == 0:
+        if seen == 1:
             return
-        count = float(np.sum(0.99 ** np.arange(seen)))
-        prior = self.dim * 2.0 ** (-(seen - 1) / self.dim)
-        mixed = count * self.mean(self.residuals) + prior * squares
-        variance = max(mixed / (count + prior), 1e-12 * squares)
+        self.residuals.append(residual)
+        recent = 0.99 ** np.arange(seen - 1, -1, -1.0)
+        rewards = np.array(self.rewards) - self.origin
+        centre = recent @ rewards / recent.sum()
+        usual = float(recent @ (rewards - centre) ** 2 / recent.sum())
+        if len(set(self.rewards)) == 1:
+            return
+        lean = self.dim * 2.0 ** (-(seen - 1) / self.dim)
+        weights = 0.99 ** np.arange(len(self.residuals) - 1, -1, -1.0)
+        mixed = float(weights @ np.array(self.residuals)) + lean * usual
+        variance = max(mixed / (float(weights.sum()) + lean), 1e-12 * usual)
         if self.noise is None:
             self.variance = variance
-        self.fourths.append(min(self.residuals[-1] / variance, 25.0) ** 2)
-        lengths = self.mean([float(a @ a) for a in self.actions])
-        self.ridge = 0.1 * lengths * min(1.0, max(1e-4, self.variance / squares))
+        self.fourths.append(min(residual / variance, 25.0) ** 2)
+
+    # --- Time -----------------------------------------------------------------------------------
 
     def advance(self, rounds: float) -> None:
         end, closing = self.clock + rounds, math.floor(self.clock) + 1.0
-        limit = math.log(closing / 0.05)
-        if closing <= end and any(e.evidence > limit for e in self.experts[1:]):
+        limit = closing / 0.05
+        if closing <= end and any(e.odds > limit for bank in self.banks for e in bank[1:]):
             self.pass_time(closing)
             self.replace_refuted(limit)
         self.pass_time(end)
-        for expert in self.experts:
+        for expert in (e for bank in self.banks for e in bank):
             if end - expert.restored >= self.dim or expert.changes > 32 + self.dim:
                 self.restore(expert)
 
     def pass_time(self, clock: float) -> None:
-        while 2 * self.dim * 2 ** (len(self.experts) - 1) <= clock:
-            last = self.experts[-1]
-            birth = 2.0 * self.dim * 2 ** (len(self.experts) - 1)
-            both = self.prior(len(self.experts) + 1)[-2:]
-            twin = Expert(list(last.discounts), last.weight, last.ridge, last.evidence)
-            last.weight, twin.weight = last.weight * both / both.sum()
-            twin.restored, twin.changes, last.evidence = last.restored, last.changes, 0.0
-            last.discounts.append((birth, 1 - 1 / birth))
-            self.experts.append(twin)
+        while 2 * self.dim * 4 ** (len(self.banks[0]) - 1) <= clock:
+            birth = 2.0 * self.dim * 4 ** (len(self.banks[0]) - 1)
+            for bank in self.banks:
+                last = bank[-1]
+                both = self.share(len(bank) + 1)[-2:]
+                twin = Expert(list(last.discounts), last.weight, last.ridge, last.odds)
+                last.weight, twin.weight = last.weight * both / both.sum()
+                twin.restored, twin.changes, last.odds = last.restored, last.changes, 1.0
+                last.discounts.append((birth, 1 - 1 / birth))
+                bank.append(twin)
         self.clock = clock
 
     def replace_refuted(self, limit: float) -> None:
-        for j in range(len(self.experts) - 1, 0, -1):
-            old = self.experts[j]
-            if old.evidence <= limit:
-                continue
-            best = max(self.experts[:j], key=lambda expert: expert.weight)
-            discounts = [*best.discounts, (self.clock, old.discounts[-1][1])]
-            new = Expert(discounts, old.weight, best.ridge, 0.0, best.restored, best.changes)
-            if j == len(self.experts) - 1:
-                self.detections.append(int(self.clock) - 1)
-            self.experts[j] = new
-            self.overwritten += 1
+        for number, bank in enumerate(self.banks):
+            for j in range(len(bank) - 1, 0, -1):
+                old = bank[j]
+                if old.odds <= limit:
+                    continue
+                best = max(bank[:j], key=lambda expert: expert.weight)
+                discounts = [*best.discounts, (self.clock, old.discounts[-1][1])]
+                new = Expert(discounts, old.weight, best.ridge, 1.0, best.restored, best.changes)
+                if j == len(bank) - 1 and number == self.moving:
+                    self.detections.append(int(self.clock) - 1)
+                bank[j] = new
+                self.overwritten += 1
 
     def restore(self, expert: Expert) -> None:
-        expert.ridge, expert.restored, expert.changes = self.ridge, self.clock, 0
+        expert.ridge = self.prior() * self.scales()
+        expert.restored, expert.changes = self.clock, 0

@@ -16,7 +16,7 @@ def assert_close(got: Any, expected: Any, what: str) -> None:
     """Agreement relative to the norm."""
     norm = float(np.linalg.norm(np.asarray(expected)))
     error = float(np.linalg.norm(np.asarray(got) - np.asarray(expected)))
-    assert error <= TOLERANCE * max(norm, 1e-300), f"{what}: {error / norm:.2e}"
+    assert error <= TOLERANCE * max(norm, 1e-300), f"{what}: {error:.2e} of {norm:.2e}"
 
 
 def events(rng: np.random.Generator, dim: int, count: int, *, fractional: bool) -> list[Event]:
@@ -49,7 +49,9 @@ def events(rng: np.random.Generator, dim: int, count: int, *, fractional: bool) 
     return made
 
 
-def choices(policy: AdaptiveLinUCB, *, rewards: float = 1.0, actions: float = 1.0) -> list[int]:
+def choices(
+    policy: AdaptiveLinUCB, *, rewards: float = 1.0, actions: Any = 1.0, constant: float = 0.0
+) -> list[int]:
     """Play a parameter that jumps, with rewards and actions in other units."""
     rng = np.random.default_rng(5)
     chosen = []
@@ -58,6 +60,6 @@ def choices(policy: AdaptiveLinUCB, *, rewards: float = 1.0, actions: float = 1.
         theta = np.array([1.0, 0.0]) if t < 250 else np.array([-0.5, 0.8])
         noise = 0.3 * rng.standard_normal()
         k = policy.select(offered * actions)
-        policy.update(offered[k] * actions, rewards * (offered[k] @ theta + noise))
+        policy.update(offered[k] * actions, constant + rewards * (offered[k] @ theta + noise))
         chosen.append(k)
     return chosen

@@ -12,30 +12,47 @@ from hypothesis import strategies as st
 from adaptive_oracle import Definition
 from adaptive_streams import assert_close, events
 from driftbandits.core.linalg import symmetric
-from driftbandits.policies.adaptive.bank import EVIDENCE, PENALTY, UNIT
 from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.state import (
+    EVIDENCE,
+    LEAN,
+    MOMENT,
+    PRECISION,
+    RATIO,
+    TRACKER_WEIGHT,
+    UNIT,
+)
 from oracles import Floats
 from test_policies_exact import apply
 
 
 def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) -> None:
     """All that the policy shows, and the sums behind it."""
-    state, eye = policy._state, np.eye(policy.dim)
-    assert_close(policy.weights, [e.weight for e in truth.experts], "weights")
-    assert_close(policy.memories[:-1], [truth.memory(j) for j in range(len(truth.experts) - 1)], "")
-    evidence = np.array([e.evidence for e in truth.experts])
-    np.testing.assert_allclose(
-        state.facts[: len(evidence), EVIDENCE], evidence, rtol=1e-7, atol=1e-7
-    )
-    for j in range(len(truth.experts)):
-        unit, ridge = state.facts[j, UNIT], state.facts[j, PENALTY]
-        assert_close((symmetric(state.grams[j, 0]) + ridge * eye) / unit, truth.design(j), "V")
-        assert_close(state.moments[j, 0] / unit, truth.moment(j), "b")
-        assert_close(state.thetas[j], truth.estimate(j), "theta of an expert")
-        assert_close(state.inverses[j] * unit, np.linalg.inv(truth.design(j)), "inverse")
+    state = policy._state
+    assert_close(policy.weights, [e.weight for e in truth.banks[truth.moving]], "weights")
+    count = len(truth.banks[0])
+    assert_close(policy.memories[:-1], [truth.memory(j) for j in range(count - 1)], "memories")
+    for bank in range(2):
+        odds = [expert.odds for expert in truth.banks[bank]]
+        assert_close(np.log1p(state.facts[bank : 2 * count : 2, EVIDENCE]), np.log1p(odds), "odds")
+        for j in range(count):
+            row, sums = 2 * j + bank, truth.sums(bank, j)
+            unit, inverse = state.facts[row, UNIT], truth.inverse(bank, j)
+            assert_close(symmetric(state.grams[row, 0]) / unit, sums[0], "sum of outer products")
+            assert_close(state.moments[row, 0] / unit, sums[1], "moment")
+            assert_close(state.offsets[row, 0] / unit, sums[2], "offset")
+            assert_close(state.inverses[row] * unit, inverse, "inverse")
+            assert_close(state.thetas[row], inverse @ sums[1], "theta of an expert")
+            assert_close(state.slopes[row], inverse @ sums[2], "slope of an expert")
     assert_close(policy.noise_estimate, math.sqrt(truth.variance), "noise")
+    assert_close(state.counters[[PRECISION, MOMENT]], [truth.precision, truth.moment], "level")
+    assert_close(state.counters[RATIO], truth.ratio, "ratio")
+    assert_close(state.trackers[:, TRACKER_WEIGHT], truth.trust, "trust in running means")
+    assert_close(1.0 + state.counters[LEAN], 1.0 + truth.lean, "lean")
+    assert policy.level_moves == bool(truth.moving)
     assert_close(policy.theta, truth.theta(), "theta")
-    assert_close(policy.widths(actions), truth.widths(actions, truth.in_force()), "widths")
+    x = truth.in_force(truth.moving)
+    assert_close(policy.widths(actions), truth.widths(actions, x), "widths")
     assert_close(policy.scores(actions), truth.scores(actions), "scores")
     assert policy.detections == tuple(truth.detections)
     assert policy.round == truth.clock + 1

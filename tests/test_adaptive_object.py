@@ -24,6 +24,14 @@ from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
         ({"noise": float("nan")}, "noise"),
         ({"exploration": -0.1}, "exploration"),
         ({"exploration": float("inf")}, "exploration"),
+        ({"share": 1.0}, "share"),
+        ({"never": 0.0}, "never"),
+        ({"false_alarms": -0.5}, "false_alarms"),
+        ({"ridge": 0.0}, "ridge"),
+        ({"conviction": -1.0}, "conviction"),
+        ({"audit_every": 1.0}, "audit_every"),
+        ({"noise_memory": float("inf")}, "noise_memory"),
+        ({"coordinates": 0}, "coordinates"),
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
@@ -35,7 +43,7 @@ def test_what_it_shows() -> None:
     policy = AdaptiveLinUCB(dim=2)
     assert policy.memory == 0.0
     choices(policy)
-    assert policy.memories.tolist() == [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, math.inf]
+    assert policy.memories.tolist() == [4.0, 16.0, 64.0, 256.0, math.inf]
     assert policy.weights.shape == policy.memories.shape
     assert len(policy.detections) >= 1
     assert 250 < policy.detections[0] < 270
@@ -47,13 +55,27 @@ def test_what_it_shows() -> None:
 
 def test_memory_counts_rounds_while_nothing_changes() -> None:
     policy, rng = AdaptiveLinUCB(dim=1), np.random.default_rng(0)
-    for _ in range(300):
-        policy.update([1.0], 1.0 + 0.1 * rng.standard_normal())
-    before = policy.memory
-    assert 100 < before <= 300
-    for _ in range(30):
-        policy.update([1.0], -1.0 + 0.1 * rng.standard_normal())
+    for t in range(330):
+        action = rng.uniform(-1.0, 1.0)
+        slope = 1.0 if t < 300 else -1.0
+        policy.update([action], slope * action + 0.1 * rng.standard_normal())
+        if t == 299:
+            assert 100 < policy.memory <= 300
     assert policy.memory < 60
+
+
+def test_a_level_that_moves_is_not_a_change() -> None:
+    """The memory of differences stays long, and the level is followed."""
+    policy, rng = AdaptiveLinUCB(dim=2), np.random.default_rng(1)
+    for t in range(2000):
+        level = 3.0 * math.sin(t / 40)
+        action = rng.uniform(-1.0, 1.0, 2)
+        policy.update(action, level + action[0] + 0.1 * rng.standard_normal())
+    assert policy.level_moves
+    assert policy.memory > 1000
+    np.testing.assert_allclose(policy.theta, [1.0, 0.0], atol=0.05)
+    assert policy.level == pytest.approx(level, abs=0.6)  # a running mean lags by a few rounds
+    assert policy.noise_estimate < 0.5
 
 
 @pytest.mark.parametrize("name", ["copies", "facts", "grams"])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adaptive_streams import choices
-from driftbandits.policies.adaptive.bank import KURTOSIS
 from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.state import KURTOSIS
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.5, 7.0, 1e6, 1e30])
@@ -21,11 +24,49 @@ def test_the_scale_of_rewards_plays_no_part(scale: float) -> None:
     np.testing.assert_allclose(scaled.theta, scale * plain.theta, rtol=1e-8)
 
 
-@pytest.mark.parametrize(("scale", "bound"), [(1e-6, 1.0), (1e-3, 1e-3), (7.0, 10.0), (1e6, 1e6)])
-def test_the_scale_of_actions_plays_no_part(scale: float, bound: float) -> None:
-    plain, scaled = AdaptiveLinUCB(dim=2), AdaptiveLinUCB(dim=2, action_bound=bound)
-    assert choices(scaled, actions=scale) == choices(plain)
-    np.testing.assert_allclose(scaled.theta, plain.theta / scale, rtol=1e-8)
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 7.0, 1e6, [1.0, 300.0], [1e-9, 1e9]])
+def test_the_scale_of_features_plays_no_part(scale: float | list[float]) -> None:
+    plain, scaled = AdaptiveLinUCB(dim=2), AdaptiveLinUCB(dim=2)
+    assert choices(scaled, actions=np.array(scale)) == choices(plain)
+    np.testing.assert_allclose(scaled.theta, plain.theta / np.array(scale), rtol=1e-7)
+
+
+@pytest.mark.parametrize("constant", [-3.0, 1.0, 1000.0, 1e6])
+def test_a_constant_added_to_all_rewards_plays_no_part(constant: float) -> None:
+    plain, shifted = AdaptiveLinUCB(dim=2), AdaptiveLinUCB(dim=2)
+    assert choices(shifted, constant=constant) == choices(plain)
+    np.testing.assert_allclose(shifted.theta, plain.theta, rtol=1e-5)
+    assert shifted.level - constant == pytest.approx(plain.level, abs=1e-6)
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 2**32),
+    exponents=st.lists(st.integers(-20, 20), min_size=3, max_size=3),
+    constant=st.integers(-64, 64),
+)
+def test_choices_are_the_same_in_other_units(
+    seed: int, exponents: list[int], constant: int
+) -> None:
+    """Sparse features, arms and a level that moves; powers of two round nothing."""
+    rng, scale = np.random.default_rng(seed), 2.0 ** np.array(exponents)
+    plain, scaled = AdaptiveLinUCB(dim=3), AdaptiveLinUCB(dim=3)
+    for t in range(120):
+        actions = rng.integers(-4, 5, (5, 3)) / 4.0
+        k = plain.select(actions)
+        assert scaled.select(actions * scale) == k
+        reward = math.sin(t / 9) + actions[k, 0] - actions[k, 2] + 0.3 * rng.standard_normal()
+        reward = round(reward * 2**20) / 2**20
+        plain.update(actions[k], reward)
+        scaled.update(actions[k] * scale, reward + constant)
+
+
+def test_actions_of_any_norm_are_taken() -> None:
+    policy = AdaptiveLinUCB(dim=2)
+    assert policy.select([[1e20, 0.0], [0.0, 1e-20]]) in (0, 1)
+    policy.update([1e20, 0.0], 1.0)
+    policy.update([0.0, 1e-20], 2.0)
+    assert np.isfinite(policy.theta).all()
 
 
 def test_the_noise_level_is_found() -> None:

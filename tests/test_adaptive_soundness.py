@@ -11,8 +11,8 @@ import pytest
 from driftbandits import Policy
 from driftbandits.core.linalg import symmetric
 from driftbandits.environments import Block
-from driftbandits.policies.adaptive.bank import PENALTY, UNIT
 from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.state import CHANGES
 from oracles import Floats
 
 
@@ -23,13 +23,25 @@ def assert_sound(policy: AdaptiveLinUCB) -> None:
         assert np.isfinite(array).all()
     assert policy.weights.sum() == pytest.approx(1.0, rel=1e-9)
     assert (policy.weights > 0).all()
-    for j in range(len(policy.weights)):
-        unit = state.facts[j, UNIT]
-        V = (symmetric(state.grams[j, 0]) + state.facts[j, PENALTY] * np.eye(policy.dim)) / unit
-        P = symmetric(state.inverses[j]) * unit
-        assert np.linalg.eigvalsh(P)[0] > 0
-        residual = np.abs(V @ P - np.eye(policy.dim)).max()
-        assert residual < 1e-13 * np.linalg.cond(V) + 1e-10
+    for row in range(2 * len(policy.weights)):
+        assert_inverse(state, row)
+
+
+def assert_inverse(state: Any, row: int) -> None:
+    """P⁻¹ is Σ w x xᵀ and a positive diagonal Λ, on the features that were ever not zero."""
+    known = np.flatnonzero(state.features[1])
+    if state.facts[row, CHANGES] < 0 or len(known) == 0:
+        return
+    grid = np.ix_(known, known)
+    scale = np.sqrt(state.features[0] / np.maximum(state.features[1], 1))[known]
+    G = symmetric(state.grams[row, 0])[grid] / np.outer(scale, scale)
+    P = symmetric(state.inverses[row])[grid] * np.outer(scale, scale)
+    assert np.linalg.eigvalsh(P)[0] > 0
+    ridge = np.linalg.inv(P) - G
+    size = np.abs(G).max() + np.abs(ridge).max()
+    rounding = 1e-13 * np.linalg.cond(P) + 1e-10
+    assert np.abs(ridge - np.diag(np.diag(ridge))).max() < rounding * size
+    assert np.diag(ridge).min() > -rounding * size
 
 
 REWARDS = {

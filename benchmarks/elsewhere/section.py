@@ -25,6 +25,7 @@ from ..kept import drawn
 from ..measure import Array, Row, Say, mean_and_error
 from .afterwards import AFTERWARDS
 from .choosing import CHOOSING
+from .everyday import EVERYDAY
 from .outlying import OUTLYING
 from .place import Place
 
@@ -33,6 +34,7 @@ GROUPS = {
     "Looked at while choosing": CHOOSING,
     "Looked at afterwards": AFTERWARDS,
     "Outliers and rare rewards": OUTLYING,
+    "Levels, scales and launches": EVERYDAY,
 }
 RESULTS = Path(__file__).parents[2] / "results"
 SEED = 0

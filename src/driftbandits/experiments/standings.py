@@ -23,6 +23,7 @@ def standings(scores: pd.DataFrame) -> pd.DataFrame:
         rank_in_class: The same among those that are told as much of the drift.
         ratio: Geometric mean of its regret relative to the best fixed discount.
         worst, worst_in: The largest of these, and where.
+        twice: Geometric mean of its regret relative to D-LinUCB with the best memory and radius.
         recovery, unfinished: Mean rounds to recover from a change, and how many times it never did.
         microseconds, time: Geometric means of the time per round, and of that relative to D-LinUCB.
     """
@@ -101,7 +102,9 @@ def _ratios(mine: pd.DataFrame) -> dict[str, object]:
     ratios = mine.set_index("environment")["ratio"].astype(float).dropna()
     if ratios.empty:
         return {}
+    twice = mine["twice"].astype(float).dropna() if "twice" in mine else ratios[:0]
     return {
+        **({} if twice.empty else {"twice": float(np.exp(np.log(twice).mean()))}),
         "ratio": float(np.exp(np.log(ratios).mean())),
         "worst": float(ratios.max()),
         "worst_in": str(ratios.idxmax()),
@@ -133,7 +136,17 @@ def _best_single(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _standings_text(scores: pd.DataFrame) -> str:
-    header = ("Policy", "Told", "Rank", "In class", "Regret", "Worst", "Recovery", "Time")
+    header = (
+        "Policy",
+        "Told",
+        "Rank",
+        "In class",
+        "Regret",
+        "Worst",
+        "Tuned twice",
+        "Recovery",
+        "Time",
+    )
     rows = [
         (
             row["policy"],

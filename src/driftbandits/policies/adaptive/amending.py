@@ -1,79 +1,217 @@
-"""A reward that turned out otherwise: the experts and the noise level, judged once more.
+"""What was learned, changed afterwards: a reward that turned out otherwise, a coordinate cleared.
 
-An expert that holds an observation at weight w predicts it with error e and q = aᵀV⁻¹a. Had it not
-seen the observation, these would be
+The sums of the anchored bank and of the running means change exactly. How an observation was
+centred is not kept: the centred bank takes it as its distance from the longest running mean of
+today.
+
+What judges is changed as well as it can be. An expert that holds an observation at weight w
+predicts it with error e and q = xᵀV⁻¹x. Had it not seen the observation, these would be
 
     e / (1 − wq)      q / (1 − wq)
 
-(Sherman and Morrison). The first, for the old reward, is what it was judged by, but for what was
-learned since; plus the difference of the rewards it is what it should have been judged by.
+(Sherman and Morrison), and likewise for what it makes of the level. For the old reward, this is
+what it was judged by, but for what was learned since.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from .bank import (
-    ERROR,
+from ...core.linalg import inner, subtract
+from ...least_squares.amending import clear_along, clear_entries
+from ...least_squares.sums import add_moment
+from .bank import predict, weight_of
+from .level import fixed_level, level_discount
+from .noise import any_variation, degrees_of_freedom, fourth_power, variance_seen
+from .state import (
+    ANCHORED,
+    CENTRED,
+    EVIDENCE,
     EXPERTS,
     KURTOSIS,
+    LATEST,
+    LEVELS,
+    LEVERAGE,
     LIKELIHOOD,
+    MOMENT,
+    ORIGIN,
+    PRECISION,
+    RAW,
     RESIDUALS,
+    REWARD_COUNT,
+    REWARD_MEAN,
     REWARD_SQUARES,
     SPREAD,
+    SUMS,
+    TRACKED,
+    TRACKED_REWARDS,
+    UNIT,
+    VARIANCE,
     WEIGHT,
     State,
-    weight_of,
 )
-from .weights import (
-    NOISE_MEMORY,
-    TAIL_MEMORY,
-    degrees_of_freedom,
-    fourth_power,
-    log_likelihood,
-    set_noise,
-    weigh,
-)
+from .weights import MOST_EVIDENCE, bank_in_force
 
 # 1 − wq is above zero but for rounding, which the division must not blow up.
 LEAST_REST = 1e-9
 
 
 @lean_kernel
-def judge_again(
-    s: State, c: float, action: Array, old: float, new: float, age: float, known: bool
-) -> None:
-    """Weights, evidence and σ̂ as if the reward had been ``new``; `predict` was told ``old``."""
-    count, freedom = int(s.counters[EXPERTS]), degrees_of_freedom(s)
-    before = after = 0.0
-    for j in range(count):
-        rest = max(1.0 - weight_of(s, c, j, age) * s.facts[j, SPREAD], LEAST_REST)
-        error, spread = s.facts[j, ERROR] / rest, s.facts[j, SPREAD] / rest
-        corrected = error + new - old
-        s.facts[j, LIKELIHOOD] = log_likelihood(s, corrected, spread, freedom) - log_likelihood(
-            s, error, spread, freedom
-        )
-        before += s.facts[j, WEIGHT] * error**2 / (1.0 + spread)
-        after += s.facts[j, WEIGHT] * corrected**2 / (1.0 + spread)
-    if count > 1 and s.counters[REWARD_SQUARES] > 0.0:
-        weigh(s)
-    _measure_noise_again(s, c, before, after, new**2 - old**2, age, known)
+def row_of(s: State, bank: int, action: Array) -> float:
+    """Write the action as ``bank`` would see it to ``rows``; returns √F, what y is divided by."""
+    longest = s.trackers[LEVELS - 1]
+    if bank == ANCHORED or longest[TRACKED] == 0.0:
+        for i in range(action.size):
+            s.rows[bank, i] = action[i]
+        return 1.0
+    deviation = np.sqrt(1.0 + 1.0 / longest[TRACKED])
+    for i in range(action.size):
+        s.rows[bank, i] = (action[i] - longest[SUMS + i] / longest[TRACKED]) / deviation
+    return float(deviation)
 
 
 @lean_kernel
-def _measure_noise_again(
-    s: State, c: float, before: float, after: float, squares: float, age: float, known: bool
+def change_reward(
+    s: State, c: float, share: int, action: Array, old: float, new: float, age: float
+) -> float:
+    """Put ``new`` in the place of ``old`` in all sums; returns by how much the residual changes.
+
+    ``share`` is the row of the anchored expert in force, which the level is learned from.
+    """
+    gained = 0.0
+    for bank in range(2):
+        deviation = row_of(s, bank, action)
+        changed = _change_bank(s, c, bank, deviation, old, new, age)
+        if bank == bank_in_force(s):
+            gained = changed
+    rest = max(1.0 - weight_of(s, c, share, age) * s.facts[share, SPREAD], LEAST_REST)
+    gain = s.facts[share, LEVERAGE] / rest / (1.0 + s.facts[share, SPREAD] / rest)
+    s.counters[MOMENT] += gain * (new - old)
+    behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
+    for h in range(LEVELS):
+        s.trackers[h, TRACKED_REWARDS] += level_discount(h) ** max(behind, 0.0) * (new - old)
+    return gained
+
+
+@lean_kernel
+def _change_bank(
+    s: State, c: float, bank: int, deviation: float, old: float, new: float, age: float
+) -> float:
+    """Correct the sums of a bank, and judge its experts by the new reward."""
+    x, freedom = s.rows[bank], degrees_of_freedom(s)
+    y, difference = old - s.counters[ORIGIN], (new - old) / deviation
+    if bank == CENTRED and s.trackers[LEVELS - 1, TRACKED] > 0.0:
+        y -= s.trackers[LEVELS - 1, TRACKED_REWARDS] / s.trackers[LEVELS - 1, TRACKED]
+    level = fixed_level(s) if bank == ANCHORED else 0.0
+    before = after = 0.0
+    for j in range(int(s.counters[EXPERTS])):
+        e = 2 * j + bank
+        predict(s, e, x, y / deviation, 1.0 - bank)
+        facts, weight = s.facts[e], weight_of(s, c, e, age)
+        rest = max(1.0 - weight * facts[SPREAD], LEAST_REST)
+        error = (facts[RAW] - level * facts[LEVERAGE]) / rest
+        scale = 1.0 + facts[SPREAD] / rest
+        if bank == ANCHORED and s.counters[PRECISION] > 0.0:
+            scale += (facts[LEVERAGE] / rest) ** 2 / s.counters[PRECISION]
+        variance = freedom * s.counters[VARIANCE] * scale
+        was, now = error**2, (error + difference) ** 2
+        law = np.log((1.0 + was / variance) / (1.0 + now / variance))
+        facts[LIKELIHOOD] = 0.5 * (freedom + 1.0) * law
+        before += facts[WEIGHT] * was / scale
+        after += facts[WEIGHT] * now / scale
+        stored = weight * facts[UNIT]
+        add_moment(s.moments[e], x, difference, stored)
+        for i in range(x.size):
+            s.thetas[e, i] += stored * difference * s.images[e, i]
+    if any_variation(s):
+        _weigh_again(s, bank)
+    return after - before
+
+
+@lean_kernel
+def _weigh_again(s: State, bank: int) -> None:
+    """Multiply weights by ratios of likelihoods, and the odds of shorter experts as well."""
+    count, largest = int(s.counters[EXPERTS]), -np.inf
+    for j in range(count):
+        largest = max(largest, s.facts[2 * j + bank, LIKELIHOOD])
+    mixed = shorter = 0.0
+    for j in range(count):
+        facts = s.facts[2 * j + bank]
+        law = np.exp(max(facts[LIKELIHOOD] - largest, -600.0))
+        if j > 0:
+            odds = facts[EVIDENCE] * mixed / (shorter * law)
+            facts[EVIDENCE] = min(MOST_EVIDENCE, max(1.0, odds))
+        shorter += facts[WEIGHT]
+        facts[WEIGHT] *= law
+        mixed += facts[WEIGHT]
+    for j in range(count):
+        s.facts[2 * j + bank, WEIGHT] /= mixed
+
+
+@lean_kernel
+def change_noise(
+    s: State,
+    c: float,
+    old: float,
+    new: float,
+    gained: float,
+    age: float,
+    noise_memory: float,
+    tail_memory: float,
+    known: bool,
 ) -> None:
-    """Replace a squared residual and a squared reward in the sums that σ̂, κ̂ and λ come from.
+    """Replace a squared residual and a reward in the sums that σ̂ and κ̂ come from.
 
     They fade by the observation. The age in rounds stands for the number of observations since.
     """
     n, passed = s.counters, max(age, 0.0)
-    faded = (1.0 - 1.0 / NOISE_MEMORY) ** passed
-    n[RESIDUALS] = max(n[RESIDUALS] + faded * (after - before), 0.0)
-    n[REWARD_SQUARES] = max(n[REWARD_SQUARES] + faded * squares, 0.0)
-    variance = set_noise(s, c, known)
+    faded = (1.0 - 1.0 / noise_memory) ** passed
+    n[RESIDUALS] = max(n[RESIDUALS] + faded * gained, 0.0)
+    old_away, new_away = old - n[ORIGIN] - n[REWARD_MEAN], new - n[ORIGIN] - n[REWARD_MEAN]
+    squares = new_away * new_away - old_away * old_away
+    shift = faded * (new - old) / max(1.0, n[REWARD_COUNT])
+    n[REWARD_MEAN] += shift
+    squares = n[REWARD_SQUARES] + faded * squares - n[REWARD_COUNT] * shift * shift
+    n[REWARD_SQUARES] = max(squares, 0.0)
+    variance = variance_seen(s, c)
     if variance > 0.0:
-        fourths = fourth_power(after, variance) - fourth_power(before, variance)
-        kept = (1.0 - 1.0 / TAIL_MEMORY) ** passed
-        n[KURTOSIS] = max(n[KURTOSIS] + kept * fourths / TAIL_MEMORY, 1.0)
+        if not known:
+            n[VARIANCE] = variance
+        kept = (1.0 - 1.0 / tail_memory) ** passed / tail_memory
+        n[KURTOSIS] = max(n[KURTOSIS] + kept * fourth_power(max(gained, 0.0), variance), 1.0)
+
+
+@lean_kernel
+def forget_along(s: State, mask: Array) -> None:
+    """Clear the sums of all experts and means along the coordinates of ``mask``: they are new."""
+    for part in range(2):
+        clear_entries(mask, s.features[part])
+    for h in range(LEVELS):
+        clear_entries(mask, s.trackers[h, SUMS:])
+    clear_entries(mask, s.centres[1])
+    for e in range(2 * int(s.counters[EXPERTS])):
+        for part in range(2):
+            clear_along(mask, s.grams[e, part])
+            clear_entries(mask, s.moments[e, part])
+            clear_entries(mask, s.offsets[e, part])
+        _invert_without(mask, s.inverses[e])
+        for i in range(mask.size):
+            s.thetas[e, i] = inner(s.inverses[e, i], s.moments[e, 0])
+            s.slopes[e, i] = inner(s.inverses[e, i], s.offsets[e, 0])
+
+
+@lean_kernel
+def _invert_without(mask: Array, inverse: Array) -> None:
+    """The inverse of V without the coordinates of ``mask``: P − p pᵀ/p_i, for each of them."""
+    for i in range(mask.size):
+        pivot = inverse[i, i]
+        if mask[i] == 0.0 or pivot == 0.0:
+            continue
+        for j in range(mask.size):
+            if j != i:
+                subtract(inverse[j], inverse[j, i] / pivot, inverse[i])
+        for j in range(mask.size):
+            inverse[i, j] = inverse[j, i] = 0.0

@@ -1,11 +1,14 @@
-"""A bank of discounted least squares, one a memory, for policies that learn how fast to forget.
+"""Discounted least squares, one expert per memory, in two banks that see rewards differently.
 
-Expert j forgets with memory m_j = 2c·2^j, that is γ_j = 1 − 1/m_j, and the last one not at all.
-c is the number of coordinates, d, unless more were added later (`AdaptiveLinUCB.widened`):
+Expert j forgets with memory m_j = 2c·4^j, that is γ_j = 1 − 1/m_j, and the last one not at all.
+c is the number of coordinates, d, unless more were added later. Each expert has
 
-    V_j = Σ w_j(s) a_s a_sᵀ + λ_j I      b_j = Σ w_j(s) r_s a_s      θ_j = V_j⁻¹ b_j
+    V_j = Σ w_j(s) x_s x_sᵀ + Λ_j      θ_j(μ) = V_j⁻¹ (Σ w_j(s) y_s x_s − μ Σ w_j(s) x_s)
 
-A memory longer than the past is none, so the bank starts with the last expert alone, which splits
+In the anchored bank x is the action, y the reward, and μ the level. In the centred bank x and y are
+distances from running means (`driftbandits.policies.adaptive.level`), and there is no second sum.
+
+A memory longer than the past is none, so a bank starts with the last expert alone, which splits
 in two whenever the clock reaches the next memory. An expert may also be overwritten by a shorter
 one. Until its birth at m_j an expert did not forget, and before an overwriting its past is that of
 its source: so w_j(s) is known for every round s, and a late reward enters at the weight that it
@@ -13,116 +16,117 @@ would have by now. A log of the last overwritings is what that takes.
 
 The sums are compensated (`driftbandits.least_squares.sums`) and kept in a unit, as in
 `driftbandits.least_squares.forgetting`: a round that passes costs nothing. V_j⁻¹ follows them by
-rank-one changes while λ_j fades with the data. Every c rounds it is made afresh, with λ_j back in
-place: O(d²) per round and expert. An explicit inverse, unlike a factor, answers for one action in
-one pass over contiguous rows.
+rank-one changes while Λ_j fades with the data. Every c rounds it is made afresh, with Λ_j back in
+place: O(d²) per round and expert.
+
+Λ_j is diagonal, in units of each feature's own mean square, so that no feature's scale matters. A
+coordinate that was zero in all actions so far has no scale yet: V_j⁻¹ is zero there, and `choose`
+adds the bonus of a new coordinate by itself.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, solve, subtract
-from ...least_squares.amending import clear_along, clear_entries
-from ...least_squares.combining import padded
+from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, subtract
 from ...least_squares.forgetting import LARGEST_UNIT
-from ...least_squares.sums import accumulate, add_moment, shrink
-
-# Positions in ``counters``, after CLOCK.
-EXPERTS = 1  # experts in the bank
-OBSERVATIONS = 2  # N, rewards seen
-RESIDUALS = 3  # S, discounted sum of squared residuals, each in units of its predicted variance
-REWARD_SQUARES = 4  # R, of squared rewards
-ACTION_SQUARES = 5  # A, of squared norms of actions
-COUNT = 6  # C, of ones
-VARIANCE = 7  # σ̂²
-RIDGE = 8  # λ that the experts are restored to
-DETECTIONS = 9
-KURTOSIS = 10  # κ̂ of the noise
-COUNTERS = 11
-
-# Columns of ``facts``, a row an expert.
-WEIGHT = 0  # by how well it has predicted of late
-EVIDENCE = 1  # against it, in nats
-UNIT = 2  # what a weight of one is stored as
-PENALTY = 3  # λ_j in force, in units
-RESTORED = 4  # the clock when λ was last put in place
-CHANGES = 5  # rank-one changes of the inverse since it was made; −1 where it has to be made
-REMEMBERED = 6  # Σ w_j(s) over all closed rounds
-COPIES = 7  # overwritings so far
-DISCOUNT = 8  # γ_j
-ERROR = 9  # of the last reward, less what was predicted
-SPREAD = 10  # aᵀV_j⁻¹a of its action
-LIKELIHOOD = 11  # of it, as a logarithm
-PRIOR = 12  # π_j, what its weight is drawn to
-FACTS = 13
-
-SHORTEST = 2.0  # memory of the first expert, in units of c
-LOG = 64  # overwritings that an expert's log holds
-MOST_EXPERTS = 48  # memories up to 2c·2⁴⁶
-
-NEVER = 0.6  # π of the last expert: that nothing changes
-NORMAL_KURTOSIS = 3.0
-
-
-class State(NamedTuple):
-    """The bank, a row an expert, those of shorter memory first; and what is shared."""
-
-    counters: Array
-    facts: Array  # (J, FACTS)
-    grams: Array  # (J, 2, d, d), with what rounding owes
-    moments: Array  # (J, 2, d)
-    inverses: Array  # (J, d, d), V_j⁻¹
-    thetas: Array  # (J, d)
-    images: Array  # (J, d), V_j⁻¹a of the last action, in stored units
-    copies: Array  # (J, LOG, 2), rings of [clock, source]
-    factor: Array  # (d, d), room for a Cholesky factor
-    unweighted: Array  # (2, 0, 0): no sums of squared weights
-    detections: Array  # rounds
-
-
-# What has a row for every expert.
-ROWS = ("facts", "grams", "moments", "inverses", "thetas", "images", "copies")
-
-
-def birth(c: float, j: int) -> float:
-    """m_j, which is also the clock at which expert ``j`` is born."""
-    return float(SHORTEST * c * 2.0**j)
-
+from ...least_squares.sums import accumulate, compensated, shrink
+from .state import (
+    ANCHORED,
+    CHANGES,
+    COPIES,
+    DISCOUNT,
+    EVIDENCE,
+    EXPERTS,
+    INFLATION,
+    LEVERAGE,
+    LOG,
+    OBSERVATIONS,
+    ORIGIN,
+    PRIOR,
+    RATIO,
+    RAW,
+    REMEMBERED,
+    RESTORED,
+    SPREAD,
+    TRACKED,
+    TRACKED_REWARDS,
+    TRACKER,
+    UNIT,
+    WEIGHT,
+    State,
+    birth,
+)
 
 memory_of = lean_kernel(birth)
 
 
 @lean_kernel
-def invert(s: State, j: int) -> None:
-    """Put λ_j back in place, and make V_j⁻¹ and θ_j from the sums."""
-    s.facts[j, PENALTY] = s.counters[RIDGE] * s.facts[j, UNIT]
-    s.facts[j, RESTORED] = s.counters[CLOCK]
-    s.facts[j, CHANGES] = 0.0
-    _solve_from_sums(s, j)
+def prior_variance(s: State, ridge: float) -> float:
+    """1/λ of a coordinate whose mean square is one: 1/(ridge · k̄ · σ̂²/ρ̂²).
+
+    k̄ is the number of coordinates of an action that are not zero, on average: so the predicted
+    rewards of actions vary by ρ̂²/ridge before anything is learned, whatever d is.
+    """
+    present = 0.0
+    for i in range(s.features.shape[1]):
+        present += s.features[1, i]
+    usual = max(1.0, present / max(1.0, s.counters[OBSERVATIONS]))
+    return float(1.0 / (ridge * usual * s.counters[RATIO]))
 
 
 @lean_kernel
-def _solve_from_sums(s: State, j: int) -> None:
-    """V_j⁻¹ and θ_j from the sums, with λ_j as it is."""
-    cholesky(s.grams[j, 0], s.facts[j, PENALTY], s.factor)
-    solve(s.factor, s.moments[j, 0], s.thetas[j])
-    _invert_factor(s.factor, s.inverses[j])
+def notice(s: State, action: Array) -> None:
+    """Count a reward, and take in the scales of features; one that is new needs new inverses."""
+    new = False
+    s.counters[OBSERVATIONS] += 1.0
+    for i in range(action.size):
+        if action[i] != 0.0:
+            new = new or s.features[1, i] == 0.0
+            s.features[0, i] += action[i] * action[i]
+            s.features[1, i] += 1.0
+    if new:
+        for e in range(2 * int(s.counters[EXPERTS])):
+            s.facts[e, CHANGES] = -1.0
 
 
 @lean_kernel
-def forget_along(s: State, mask: Array) -> None:
-    """Clear the sums of every expert along the coordinates of ``mask``; λ_j stays as it is."""
-    for j in range(int(s.counters[EXPERTS])):
-        for part in range(2):
-            clear_along(mask, s.grams[j, part])
-            clear_entries(mask, s.moments[j, part])
-        _solve_from_sums(s, j)
+def mean_square(s: State, i: int) -> float:
+    """Of feature i where it is not zero; 0 where it was always zero."""
+    return float(s.features[0, i] / max(1.0, s.features[1, i]))
+
+
+@lean_kernel
+def invert(s: State, e: int, ridge: float) -> None:
+    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums.
+
+    In units of the features' scales, where Λ is a multiple of the identity.
+    """
+    dim, inverse, penalty = s.factor.shape[0], s.inverses[e], s.facts[e, UNIT]
+    variance = prior_variance(s, ridge)
+    for i in range(dim):
+        across = mean_square(s, i)
+        for j in range(i, dim):
+            square = across * mean_square(s, j)
+            s.factor[i, j] = 0.0
+            if square > 0.0:
+                s.factor[i, j] = s.grams[e, 0, i, j] * variance / np.sqrt(square)
+    cholesky(s.factor, penalty, s.factor)
+    _invert_factor(s.factor, inverse)
+    for i in range(dim):
+        across = mean_square(s, i)
+        for j in range(i, dim):
+            square = across * mean_square(s, j)
+            entry = inverse[i, j] * variance / np.sqrt(square) if square > 0.0 else 0.0
+            inverse[i, j] = inverse[j, i] = entry
+    for i in range(dim):
+        s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
+        s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
+    s.facts[e, RESTORED] = s.counters[CLOCK]
+    s.facts[e, CHANGES] = 0.0
 
 
 @lean_kernel
@@ -142,50 +146,57 @@ def _invert_factor(factor: Array, inverse: Array) -> None:
 
 
 @lean_kernel
-def predict(s: State, j: int, action: Array, reward: float) -> None:
-    """What expert ``j`` makes of an observation before it learns of it: its error and aᵀV_j⁻¹a."""
-    dim = action.size
-    error, spread = reward, 0.0
-    for i in range(dim):
-        total = 0.0
-        for k in range(dim):
-            total += s.inverses[j, i, k] * action[k]
-        s.images[j, i] = total
-        spread += total * action[i]
-        error -= s.thetas[j, i] * action[i]
-    s.facts[j, ERROR] = error
-    s.facts[j, SPREAD] = max(spread, 0.0) * s.facts[j, UNIT]
+def seen_by(s: State, bank: int, reward: float) -> float:
+    """y, the reward as a bank sees it; its x is in ``rows``."""
+    shifted = reward - s.counters[ORIGIN]
+    if bank == ANCHORED:
+        return float(shifted)
+    tracker = s.trackers[int(s.counters[TRACKER])]
+    mean = tracker[TRACKED_REWARDS] / tracker[TRACKED]
+    return float((shifted - mean) / np.sqrt(s.counters[INFLATION]))
 
 
 @lean_kernel
-def absorb(s: State, j: int, action: Array, reward: float, weight: float) -> None:
-    """Add to expert ``j`` the observation that it has just predicted, at ``weight``."""
-    dim, stored = action.size, weight * s.facts[j, UNIT]
-    accumulate(s.grams[j], s.unweighted, s.moments[j], action, reward, stored, 0.0, True)
-    gain = stored / (1.0 + weight * s.facts[j, SPREAD])
-    for i in range(dim):
-        scaled = gain * s.images[j, i]
-        s.thetas[j, i] += scaled * s.facts[j, ERROR]
-        for k in range(dim):
-            s.inverses[j, i, k] -= scaled * s.images[j, k]
-    s.facts[j, CHANGES] += 1.0
+def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
+    """What expert ``e`` makes of a row before it learns of it.
 
-
-@lean_kernel
-def correct(s: State, j: int, action: Array, difference: float, weight: float) -> None:
-    """Add ``difference`` to the reward of an observation that expert ``j`` holds at ``weight``.
-
-    Its V_j⁻¹a must be in ``images``, where `predict` has put it.
+    ``held`` is 1 where y holds the level and 0 where it does not.
     """
-    stored = weight * s.facts[j, UNIT]
-    add_moment(s.moments[j], action, difference, stored)
-    for i in range(action.size):
-        s.thetas[j, i] += stored * difference * s.images[j, i]
+    raw, leverage, spread = y, held, 0.0
+    for i in range(x.size):
+        total = 0.0
+        for k in range(x.size):
+            total += s.inverses[e, i, k] * x[k]
+        s.images[e, i] = total
+        spread += total * x[i]
+        raw -= s.thetas[e, i] * x[i]
+        leverage -= s.slopes[e, i] * x[i]
+    s.facts[e, RAW] = raw
+    s.facts[e, LEVERAGE] = leverage
+    s.facts[e, SPREAD] = max(spread, 0.0) * s.facts[e, UNIT]
 
 
 @lean_kernel
-def weight_of(s: State, c: float, j: int, age: float) -> float:
-    """w_j now of a round closed ``age`` rounds ago: follow the overwritings back to it.
+def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
+    """Add to expert ``e`` the row that it has just predicted, at ``weight``."""
+    stored = weight * s.facts[e, UNIT]
+    accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
+    gain = stored / (1.0 + weight * s.facts[e, SPREAD])
+    for i in range(x.size):
+        if held > 0.0:
+            offset = compensated(s.offsets[e, 0, i], s.offsets[e, 1, i], stored * x[i])
+            s.offsets[e, 0, i], s.offsets[e, 1, i] = offset
+        scaled = gain * s.images[e, i]
+        s.thetas[e, i] += scaled * s.facts[e, RAW]
+        s.slopes[e, i] += scaled * s.facts[e, LEVERAGE]
+        for k in range(x.size):
+            s.inverses[e, i, k] -= scaled * s.images[e, k]
+    s.facts[e, CHANGES] += 1.0
+
+
+@lean_kernel
+def weight_of(s: State, c: float, e: int, age: float) -> float:
+    """w now of a round closed ``age`` rounds ago: follow the overwritings back to it.
 
     Zero where it lies before what the log still holds.
     """
@@ -193,80 +204,84 @@ def weight_of(s: State, c: float, j: int, age: float) -> float:
     reached = 0.0  # the age up to which ``weight`` accounts for
     limit = -1.0  # overwritings of this age and younger are behind us
     while True:
-        count = int(s.facts[j, COPIES])
+        count = int(s.facts[e, COPIES])
         oldest = max(0, count - LOG)
         source, copied = -1, 0.0
         entry = count - 1
         while entry >= oldest:
-            copied = s.counters[CLOCK] - s.copies[j, entry % LOG, 0]
+            copied = s.counters[CLOCK] - s.copies[e, entry % LOG, 0]
             if copied > limit:
                 if copied <= age:
-                    source = int(s.copies[j, entry % LOG, 1])
+                    source = int(s.copies[e, entry % LOG, 1])
                 break
             entry -= 1
         if entry < oldest and oldest > 0:
             return 0.0
         # Before its birth an expert did not forget.
-        born = max(s.counters[CLOCK] - memory_of(c, j), reached)
+        born = max(s.counters[CLOCK] - memory_of(c, e // 2), reached)
         until = copied if source >= 0 else age
-        weight *= s.facts[j, DISCOUNT] ** (min(until, born) - reached)
+        weight *= s.facts[e, DISCOUNT] ** (min(until, born) - reached)
         if source < 0:
             return float(weight)
         reached = limit = copied
-        j = source
+        e = source
 
 
 @lean_kernel
-def overwrite(s: State, j: int, source: int) -> None:
-    """Let expert ``j`` start again from expert ``source``, and note it down."""
+def overwrite(s: State, e: int, source: int) -> None:
+    """Let expert ``e`` start again from expert ``source``, and note it down."""
     for part in range(2):
-        copy_matrix(s.grams[source, part], s.grams[j, part])
-    copy_matrix(s.moments[source], s.moments[j])
-    copy_matrix(s.inverses[source], s.inverses[j])
-    copy(s.thetas[source], s.thetas[j])
-    for fact in (UNIT, PENALTY, RESTORED, CHANGES, REMEMBERED):
-        s.facts[j, fact] = s.facts[source, fact]
-    s.facts[j, EVIDENCE] = 0.0
-    place = int(s.facts[j, COPIES]) % LOG
-    s.copies[j, place, 0] = s.counters[CLOCK]
-    s.copies[j, place, 1] = source
-    s.facts[j, COPIES] += 1.0
+        copy_matrix(s.grams[source, part], s.grams[e, part])
+    copy_matrix(s.moments[source], s.moments[e])
+    copy_matrix(s.offsets[source], s.offsets[e])
+    copy_matrix(s.inverses[source], s.inverses[e])
+    copy(s.thetas[source], s.thetas[e])
+    copy(s.slopes[source], s.slopes[e])
+    for fact in (UNIT, RESTORED, CHANGES, REMEMBERED):
+        s.facts[e, fact] = s.facts[source, fact]
+    s.facts[e, EVIDENCE] = 1.0
+    place = int(s.facts[e, COPIES]) % LOG
+    s.copies[e, place, 0] = s.counters[CLOCK]
+    s.copies[e, place, 1] = source
+    s.facts[e, COPIES] += 1.0
 
 
 @lean_kernel
-def set_priors(s: State) -> None:
-    """π: `NEVER` for the last expert, the rest as 1, ½, ⅓, … for the others, the longest first.
+def set_priors(s: State, bank: int, never: float) -> None:
+    """π: ``never`` for the last expert, the rest as 1, ½, ⅓, … for the others, the longest first.
 
-    Slow drift leaves only long memories behind that are any better than the last expert, and many
-    short ones must not take the weight from these few.
+    Slow drift leaves only long memories that are any better than the last expert, and many short
+    ones must not take the weight from these few.
     """
     last = int(s.counters[EXPERTS]) - 1
     total = 0.0
     for j in range(last):
         total += 1.0 / (last - j)
     for j in range(last):
-        s.facts[j, PRIOR] = (1.0 - NEVER) / (total * (last - j))
-    s.facts[last, PRIOR] = NEVER
+        s.facts[2 * j + bank, PRIOR] = (1.0 - never) / (total * (last - j))
+    s.facts[2 * last + bank, PRIOR] = never
 
 
 @lean_kernel
-def split(s: State, c: float) -> None:
-    """Two experts of the last one, the former of which forgets from now on.
+def split(s: State, c: float, never: float) -> None:
+    """In each bank, two experts of the last one, the former of which forgets from now on.
 
     Until now they were one forecaster, so its weight is divided as π divides theirs.
     """
-    last = int(s.counters[EXPERTS]) - 1
+    j = int(s.counters[EXPERTS]) - 1
     s.counters[EXPERTS] += 1.0
-    set_priors(s)
-    weight = s.facts[last, WEIGHT] / (s.facts[last, PRIOR] + s.facts[last + 1, PRIOR])
-    s.facts[last + 1, COPIES] = 0.0
-    overwrite(s, last + 1, last)
-    s.facts[last + 1, EVIDENCE] = s.facts[last, EVIDENCE]
-    s.facts[last, EVIDENCE] = 0.0
-    s.facts[last, WEIGHT] = weight * s.facts[last, PRIOR]
-    s.facts[last + 1, WEIGHT] = weight * s.facts[last + 1, PRIOR]
-    s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(c, last)
-    s.facts[last + 1, DISCOUNT] = 1.0
+    for bank in range(2):
+        set_priors(s, bank, never)
+        last, twin = 2 * j + bank, 2 * j + 2 + bank
+        weight = s.facts[last, WEIGHT] / (s.facts[last, PRIOR] + s.facts[twin, PRIOR])
+        s.facts[twin, COPIES] = 0.0
+        overwrite(s, twin, last)
+        s.facts[twin, EVIDENCE] = s.facts[last, EVIDENCE]
+        s.facts[last, EVIDENCE] = 1.0
+        s.facts[last, WEIGHT] = weight * s.facts[last, PRIOR]
+        s.facts[twin, WEIGHT] = weight * s.facts[twin, PRIOR]
+        s.facts[last, DISCOUNT] = 1.0 - 1.0 / memory_of(c, j)
+        s.facts[twin, DISCOUNT] = 1.0
 
 
 @lean_kernel
@@ -274,86 +289,44 @@ def fade(s: State, clock: float) -> None:
     """Move the clock, and let what is remembered fade: the units grow."""
     rounds = clock - s.counters[CLOCK]
     s.counters[CLOCK] = clock
-    last = int(s.counters[EXPERTS]) - 1
-    s.facts[last, REMEMBERED] += rounds
-    for j in range(last):
-        gamma = s.facts[j, DISCOUNT]
+    last = 2 * int(s.counters[EXPERTS]) - 2
+    for e in range(last, last + 2):
+        s.facts[e, REMEMBERED] += rounds
+    for e in range(last):
+        gamma = s.facts[e, DISCOUNT]
         kept = gamma if rounds == 1.0 else gamma**rounds
-        s.facts[j, REMEMBERED] = kept * s.facts[j, REMEMBERED] + (1.0 - kept) / (1.0 - gamma)
-        if s.facts[j, UNIT] < LARGEST_UNIT * kept:
-            s.facts[j, UNIT] /= kept
+        s.facts[e, REMEMBERED] = kept * s.facts[e, REMEMBERED] + (1.0 - kept) / (1.0 - gamma)
+        if s.facts[e, UNIT] < LARGEST_UNIT * kept:
+            s.facts[e, UNIT] /= kept
             continue
-        factor = kept / s.facts[j, UNIT]
-        shrink(s.grams[j], s.unweighted, s.moments[j], factor)
-        s.facts[j, PENALTY] *= factor
-        s.facts[j, UNIT] = 1.0
-        s.facts[j, CHANGES] = -1.0
+        factor = kept / s.facts[e, UNIT]
+        shrink(s.grams[e], s.unweighted, s.moments[e], factor)
+        for i in range(s.offsets.shape[2]):
+            s.offsets[e, 0, i] *= factor
+            s.offsets[e, 1, i] *= factor
+        s.facts[e, UNIT] = 1.0
+        s.facts[e, CHANGES] = -1.0
 
 
 @lean_kernel
-def pass_rounds(s: State, c: float, clock: float) -> None:
-    """Move the clock, and split the last expert at each memory on the way."""
+def pass_rounds(s: State, c: float, never: float, clock: float) -> None:
+    """Move the clock, and split the last experts at each memory on the way."""
     last = int(s.counters[EXPERTS]) - 1
-    while last + 1 < s.facts.shape[0] and memory_of(c, last) <= clock:
+    while 2 * last + 2 < s.facts.shape[0] and memory_of(c, last) <= clock:
         fade(s, memory_of(c, last))
-        split(s, c)
+        split(s, c, never)
         last += 1
     if clock > s.counters[CLOCK]:
         fade(s, clock)
 
 
 @lean_kernel
-def restore(s: State, c: float) -> None:
-    """Put λ_j back in place where c rounds have passed, and wherever an inverse is missing.
+def restore(s: State, c: float, ridge: float) -> None:
+    """Put Λ back in place where c rounds have passed, and wherever an inverse is missing.
 
     Rank-one changes leave rounding behind, which rewards that come without rounds must not pile up.
     """
-    for j in range(int(s.counters[EXPERTS])):
-        faded = s.counters[CLOCK] - s.facts[j, RESTORED]
-        if faded >= c or not 0.0 <= s.facts[j, CHANGES] <= 32.0 + c:
-            invert(s, j)
-
-
-def experts_at(c: float, clock: float) -> int:
-    """How many experts there are when the clock stands at ``clock``."""
-    born = sum(birth(c, j) <= clock for j in range(MOST_EXPERTS - 1))
-    return 1 + born
-
-
-def widened(state: State, dim: int) -> State:
-    """``state`` with zeros along further coordinates, ``dim`` in all."""
-    count, old = state.thetas.shape
-    inverses = padded(state.inverses, count, dim, dim)
-    new = np.arange(old, dim)
-    born = int(state.counters[EXPERTS])
-    inverses[:born, new, new] = 1.0 / state.facts[:born, PENALTY, None]
-    return state._replace(
-        grams=padded(state.grams, count, 2, dim, dim),
-        moments=padded(state.moments, count, 2, dim),
-        inverses=inverses,
-        thetas=padded(state.thetas, count, dim),
-        images=padded(state.images, count, dim),
-        factor=np.zeros((dim, dim)),
-    )
-
-
-def initial_state(*, dim: int, ridge: float) -> State:
-    """One expert that has seen nothing."""
-    counters, facts = np.zeros(COUNTERS), np.zeros((1, FACTS))
-    counters[EXPERTS], counters[VARIANCE], counters[RIDGE] = 1.0, 1.0, ridge
-    counters[KURTOSIS] = NORMAL_KURTOSIS
-    facts[0, [WEIGHT, UNIT, DISCOUNT]] = 1.0
-    facts[0, PENALTY] = ridge
-    return State(
-        counters=counters,
-        facts=facts,
-        grams=np.zeros((1, 2, dim, dim)),
-        moments=np.zeros((1, 2, dim)),
-        inverses=np.eye(dim)[None] / ridge,
-        thetas=np.zeros((1, dim)),
-        images=np.zeros((1, dim)),
-        copies=np.zeros((1, LOG, 2)),
-        factor=np.zeros((dim, dim)),
-        unweighted=np.zeros((2, 0, 0)),
-        detections=np.zeros(0),
-    )
+    for e in range(2 * int(s.counters[EXPERTS])):
+        faded = s.counters[CLOCK] - s.facts[e, RESTORED]
+        if faded >= c or not 0.0 <= s.facts[e, CHANGES] <= 32.0 + c:
+            invert(s, e, ridge)

@@ -1,0 +1,105 @@
+"""The noise: its level σ̂, its tails κ̂, and its share in what rewards vary by."""
+
+from __future__ import annotations
+
+from ...core.compiling import lean_kernel
+from .bank import mean_square
+from .state import (
+    COUNT,
+    KURTOSIS,
+    NORMAL_KURTOSIS,
+    OBSERVATIONS,
+    ORIGIN,
+    RATIO,
+    RESIDUALS,
+    REWARD_COUNT,
+    REWARD_MEAN,
+    REWARD_SQUARES,
+    VARIANCE,
+    State,
+)
+
+OUTLIER = 25.0  # squares in κ̂, in units of σ̂², are at most this: no single reward decides it
+LEAST_RATIO = 1e-12  # σ̂² in units of what rewards vary by is at least this: they may have no noise
+LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have been the same
+
+
+@lean_kernel
+def degrees_of_freedom(s: State) -> float:
+    """ν of the Student-t law that has the noise's kurtosis, 3 + 6/(ν − 4); at most C + 1.
+
+    Under a law of thin tails each outlier speaks for whoever was least sure, that is for the
+    shortest memory. C + 1 is what an estimated noise level leaves of a normal law. The scale stays
+    σ̂, so that a law of heavy tails is the wider one: where they are heavy, σ̂ is hardly known.
+    """
+    most, excess = s.counters[COUNT] + 1.0, s.counters[KURTOSIS] - NORMAL_KURTOSIS
+    return float(min(most, 4.0 + 6.0 / excess)) if excess > 0.0 else float(most)
+
+
+@lean_kernel
+def any_variation(s: State) -> bool:
+    """Whether two rewards have differed."""
+    return bool(s.counters[REWARD_SQUARES] > LEAST_SQUARE * s.counters[REWARD_COUNT])
+
+
+@lean_kernel
+def measure_noise(
+    s: State,
+    c: float,
+    reward: float,
+    residual: float,
+    noise_memory: float,
+    tail_memory: float,
+    known: bool,
+) -> None:
+    """σ̂² from the squared residuals of late unless it is ``known``, and κ̂."""
+    n = s.counters
+    kept = 1.0 - 1.0 / noise_memory
+    n[REWARD_COUNT] = kept * n[REWARD_COUNT] + 1.0
+    away = reward - n[ORIGIN] - n[REWARD_MEAN]
+    n[REWARD_MEAN] += away / n[REWARD_COUNT]
+    n[REWARD_SQUARES] *= kept
+    n[REWARD_SQUARES] += away * (reward - n[ORIGIN] - n[REWARD_MEAN])
+    if n[OBSERVATIONS] == 1.0:  # which any level fits
+        return
+    n[RESIDUALS] = kept * n[RESIDUALS] + residual
+    n[COUNT] = kept * n[COUNT] + 1.0
+    variance = variance_seen(s, c)
+    if variance > 0.0:
+        if not known:
+            n[VARIANCE] = variance
+        n[KURTOSIS] += (fourth_power(residual, variance) - n[KURTOSIS]) / tail_memory
+
+
+@lean_kernel
+def variance_seen(s: State, c: float) -> float:
+    """The mean squared residual of late; 0 while all rewards have been the same.
+
+    The first c rewards are fitted, whatever they are: lean on their variance, and soon forget.
+    """
+    n = s.counters
+    if not any_variation(s):
+        return 0.0
+    usual = n[REWARD_SQUARES] / n[REWARD_COUNT]
+    lean = c * 2.0 ** ((1.0 - n[OBSERVATIONS]) / c)
+    variance = (n[RESIDUALS] + lean * usual) / (n[COUNT] + lean)
+    return float(max(variance, LEAST_RATIO * usual))
+
+
+@lean_kernel
+def fourth_power(residual: float, variance: float) -> float:
+    """Of an error, in units of what is seen even where another level was given."""
+    return float(min(residual / variance, OUTLIER) ** 2)
+
+
+@lean_kernel
+def measure_ratio(s: State, e: int, level: float) -> None:
+    """σ̂²/ρ̂², where ρ̂² = σ̂² + Σ_i mean a_i² θ_i²: what rewards vary by, if features do.
+
+    It does not fade while the best action is played alone, as the rewards' own variance would.
+    """
+    signal = 0.0
+    for i in range(s.thetas.shape[1]):
+        signal += mean_square(s, i) * (s.thetas[e, i] - level * s.slopes[e, i]) ** 2
+    variance = s.counters[VARIANCE]
+    s.counters[RATIO] = max(LEAST_RATIO, variance / (variance + signal))
