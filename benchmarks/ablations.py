@@ -6,6 +6,7 @@ Ratios of mean regrets to those at the defaults, in the same replications, with 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from driftbandits import AdaptiveLinUCB
 from driftbandits.core.storage import atomic_write
@@ -24,7 +25,7 @@ SEED = 1
 DEFAULTS = "defaults"
 
 # A value that leaves the part out, or doubles or halves it.
-CHANGES: dict[str, dict[str, float]] = {
+CHANGES: dict[str, dict[str, Any]] = {
     "no centred bank": {"conviction": 1e9},
     "centred bank at the first sign": {"conviction": 0.0},
     "no curiosity": {"curiosity": 0.0},
