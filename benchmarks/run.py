@@ -18,6 +18,7 @@ from . import (
     delays,
     features,
     libraries,
+    logs,
     online,
     rivals,
     scaling,
@@ -38,6 +39,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     libraries,
     scaling,
     startup,
+    logs,
 )
 ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks)
 
