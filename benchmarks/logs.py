@@ -90,9 +90,7 @@ def _speeds(folder: Path, quick: bool, say: Say) -> list[Row]:
     return rows
 
 
-def _rate(
-    subject: str, what: str, rates: Array, *, aim: Aim | None = None, note: str = ""
-) -> Row:
+def _rate(subject: str, what: str, rates: Array, *, aim: Aim | None = None, note: str = "") -> Row:
     return summary(NAME, subject, what, rates, unit="rows/s", aim=aim, note=note)
 
 
