@@ -19,6 +19,7 @@ from . import (
     delays,
     features,
     libraries,
+    logs,
     online,
     rivals,
     scaling,
@@ -39,6 +40,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     libraries,
     scaling,
     startup,
+    logs,
 )
 ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks, ablations)
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftbandits import DLinUCB
 from driftbandits.logs import Log
 from driftbandits.logs.passes import Pass, Stretch, single_units
 from driftbandits.logs.resuming import Checkpoint
-from log_worlds import world
+from log_worlds import World, world
 
 MEMORIES = np.array([5.0, 30.0, np.inf])
 
@@ -129,6 +130,35 @@ def test_memory_finds_the_pace_of_the_world() -> None:
     assert slow.hours == pytest.approx(slow.best, rel=0.01)  # one decision per hour
     assert "decisions" in slow.sentence
     assert f"gamma={slow.gamma:.6g}" in slow.snippet
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [1.0, 2.0])
+def test_the_chosen_memory_costs_little_regret(size: float) -> None:
+    # Regret of D-LinUCB with the chosen memory, beside the best of a grid, on the same worlds.
+    memories = [12.0, 25.0, 50.0, 100.0, 200.0, 400.0, 1e9]
+    regret = dict.fromkeys(memories, 0.0)
+    chosen = 0.0
+    for seed in range(6):
+        w = world(kind="rotate", rounds=2000, noise=0.3, seed=seed, size=size)
+        best = Log.open(w.frame).memory(memories=memories[:-1]).best
+        lost = {m: _regret(w, m, seed) for m in memories}
+        for memory, value in lost.items():
+            regret[memory] += value
+        chosen += lost[min(best, 1e9)]
+    assert chosen <= 1.1 * min(regret.values())
+
+
+def _regret(w: World, memory: float, seed: int) -> float:
+    policy = DLinUCB(dim=3, gamma=1.0 - 1.0 / memory, noise=0.3, action_bound=9.0)
+    noise = 0.3 * np.random.default_rng([seed, 5]).normal(size=len(w.frame))
+    means, lost = w.means, 0.0
+    for t in range(len(w.frame)):
+        actions = np.ascontiguousarray(w.actions[t])
+        choice = policy.select(actions)
+        policy.update(actions[choice], float(means[t, choice] + noise[t]))
+        lost += means[t].max() - means[t, choice]
+    return lost
 
 
 def test_hours_and_decisions_agree_where_decisions_are_even() -> None:

@@ -20,6 +20,7 @@ from .figures.log_report import LogReport, write_log_report
 from .figures.logs import plot_drift, plot_memory, plot_value
 from .figures.style import save
 from .logs import CannotAnswer, Catalogue, Log, LogError, Schema, Value
+from .logs.fit import RULES
 from .logs.candidates import Facts, candidate, is_fixed
 from .logs.reading import Progress as Report
 
@@ -364,13 +365,20 @@ def _joined(found: list[Value]) -> Value:
 @_reading
 @_POLICY
 @click.option(
+    "--rule",
+    type=click.Choice(RULES),
+    default="wait",
+    show_default=True,
+    help="Until a reward is known: wait, or assume the default and amend it (clicks).",
+)
+@click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("policy.npz"),
     show_default=True,
     help="Where the policy goes; driftbandits.load reads it.",
 )
-def fit(policies: tuple[str, ...], out: Path, **options: Any) -> None:
+def fit(policies: tuple[str, ...], rule: str, out: Path, **options: Any) -> None:
     """A policy that has learned the log, equal to having lived through it."""
     if len(policies) != 1 or is_fixed(policies[0]):
         raise click.UsageError("fit needs one --policy that learns, such as D-LinUCB")
@@ -378,7 +386,7 @@ def fit(policies: tuple[str, ...], out: Path, **options: Any) -> None:
     with _console.status("what the log tells the policy"):
         policy = candidate(log, policies[0])
     with _bar("learning") as progress:
-        learned = log.fit(policy, progress=progress)
+        learned = log.fit(policy, rule=rule, progress=progress)
     learned.save(out)
     click.echo(f"{learned!r}")
     click.echo(f"policy: {out}, at round {learned.round:,}")

@@ -18,7 +18,7 @@ from .schema import LogError
 try:
     import msgspec
 except ImportError as error:  # pragma: no cover - depends on what is installed
-    raise ImportError("driftbandits.logs needs msgspec: pip install driftbandits[logs]") from error
+    raise ImportError("dsjson needs msgspec: pip install driftbandits[logs]") from error
 
 
 class _Observation(msgspec.Struct):

@@ -7,18 +7,22 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, one_of
+from ..events import Advance, Amend, Decide, Event, Learn
 from ..policies import Policy
+from .batch import Batch
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
 
 Learner = TypeVar("Learner", bound=Policy)
+RULES = ("wait", "assume")
 
 
 def fit(
     log: LogReader,
     policy: Learner,
     *,
+    rule: str = "wait",
     decide: bool | None = None,
     progress: Progress | None = None,
 ) -> Learner:
@@ -31,39 +35,67 @@ def fit(
     Args:
         log: The log; one decision per row.
         policy: Where to start from: a fresh policy, or one that has lived before.
+        rule: What holds until a reward is known. ``wait``: nothing is learned. ``assume``: the
+            schema's default is learned at once, and amended when the reward comes.
         decide: Whether the policy also makes each decision anew, which moves the random numbers of
             policies that draw. Needed for equal bits with the policy that wrote the log. By default
             wherever the log holds the sets of actions.
         progress: Told how many rows are done.
     """
+    one_of("rule", rule, RULES)
     learner = policy.copy()
     if learner.dim != log.dim:
         raise ValueError(f"{learner.label} has dim = {learner.dim}, the log vectors of {log.dim}")
     decides = log.whole if decide is None else decide
     if decides and not log.whole:
         raise CannotAnswer("decisions cannot be made anew: the log has no sets of actions")
-    heap: list[tuple[float, int, Array, float, float]] = []
+    life = _Life(log, rule, decides)
     for batch in log.batches(progress=progress):
         if (batch.count != 1.0).any():
             raise CannotAnswer("fit needs one decision per row; this log is aggregated")
-        known = batch.known
-        for i in range(len(batch)):
-            _deliver(learner, heap, float(batch.time[i]))
-            actions = batch.actions(i, log.blocks)
-            if decides:
-                learner.select(actions)
-            if known[i]:
-                action = np.array(actions[batch.chosen[i]])
-                late = (float(batch.arrival[i]), int(batch.row[i]), action)
-                heapq.heappush(heap, (*late, float(batch.reward[i]), float(learner.round)))
-            learner.advance()
-    _deliver(learner, heap, np.inf)
+        learner.replay(life.events(batch, float(learner.round)))
+    rest = life.due(np.inf)
+    if rest:
+        learner.replay(rest)
     return learner
 
 
-def _deliver(
-    learner: Policy, heap: list[tuple[float, int, Array, float, float]], now: float
-) -> None:
-    while heap and heap[0][0] <= now:
-        _, _, action, reward, round = heapq.heappop(heap)
-        learner.update(action, reward, round=round)
+class _Life:
+    """The events of a log, batch by batch; rewards wait here until they come."""
+
+    def __init__(self, log: LogReader, rule: str, decides: bool) -> None:
+        self._blocks, self._default = log.blocks, log.schema.default
+        self._assumes, self._decides = rule == "assume", decides
+        self._waiting: list[tuple[float, int, Event]] = []
+
+    def events(self, batch: Batch, round: float) -> list[Event]:
+        """What happened while the rows of a batch were decided, the first in ``round``."""
+        out: list[Event] = []
+        known = batch.known
+        for i in range(len(batch)):
+            out += self.due(float(batch.time[i]))
+            actions = batch.actions(i, self._blocks)
+            out.append(Decide(actions) if self._decides else Advance())
+            action = np.array(actions[batch.chosen[i]])
+            if self._assumes:
+                out.append(Learn(action, self._default, round + i))
+            if known[i]:
+                late = self._late(action, round + i, float(batch.reward[i]))
+                if late is not None:
+                    entry = (float(batch.arrival[i]), int(batch.row[i]), late)
+                    heapq.heappush(self._waiting, entry)
+        return out
+
+    def _late(self, action: Array, round: float, reward: float) -> Event | None:
+        if not self._assumes:
+            return Learn(action, reward, round)
+        if reward == self._default:
+            return None
+        return Amend(action, round, self._default, reward)
+
+    def due(self, now: float) -> list[Event]:
+        """The rewards that had come by ``now``, in order."""
+        out = []
+        while self._waiting and self._waiting[0][0] <= now:
+            out.append(heapq.heappop(self._waiting)[2])
+        return out

@@ -151,10 +151,15 @@ class Log(LogReader):
         )
 
     def fit(
-        self, policy: Learner, *, decide: bool | None = None, progress: Progress | None = None
+        self,
+        policy: Learner,
+        *,
+        rule: str = "wait",
+        decide: bool | None = None,
+        progress: Progress | None = None,
     ) -> Learner:
         """A copy of a policy that has lived through the log. See `driftbandits.logs.fit.fit`."""
-        return fit(self, policy, decide=decide, progress=progress)
+        return fit(self, policy, rule=rule, decide=decide, progress=progress)
 
     def sums(
         self,

@@ -74,9 +74,8 @@ class Player:
         for i in range(len(batch)):
             waiting.deliver(policy, batch.time[i])
             actions = batch.actions(i, blocks)
-            choice = policy.select(actions)
-            round = policy.round
-            policy.advance()
+            decision = policy.decide(actions)
+            choice, round = decision.index, float(decision.round)
             first, chosen = batch.first[i], batch.chosen[i]
             match = choice == chosen
             weight = 1.0 / p[i] if match else 0.0

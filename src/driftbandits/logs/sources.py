@@ -14,7 +14,6 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from .dsjson import read_dsjson
 from .schema import LogError
 
 # Bytes of text that are parsed at a time.
@@ -180,6 +179,9 @@ def _arrow(path: Path, rows: int) -> Opened:
 
 
 def _dsjson(path: Path, rows: int) -> Opened:
+    # Here, since nothing else needs msgspec.
+    from .dsjson import read_dsjson
+
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         yield from _skipped(read_dsjson(whole_lines(path), rows=rows), skip)
 

@@ -1,0 +1,236 @@
+"""Logs: rows per second of every question, beside Vowpal Wabbit where it does the same work.
+
+Estimates are compared with vw-estimators and with the formulas of obp 0.4.1 on the Open Bandit
+sample, which is inside obp's wheel.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import vowpalwabbit
+
+from estimators.bandits import ips, snips
+
+from driftbandits import DLinUCB
+from driftbandits.logs import Log
+
+from .measure import (
+    Aim,
+    Array,
+    Row,
+    Say,
+    at_least,
+    at_most,
+    interleaved,
+    seconds,
+    single,
+    summary,
+)
+
+NAME = "logs"
+_DIM, _ARMS = 10, 20
+
+_PEAK = """
+import resource, sys
+from driftbandits.logs import Log
+log = Log.open(sys.argv[1], action="x_")
+log.sums(memories=(1000.0,))
+log.memory()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
+"""
+
+
+def run(*, quick: bool, say: Say) -> list[Row]:
+    """All questions on synthetic logs, then the agreement on real data."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [*_speeds(folder, quick, say), *_dsjson(folder, quick, say)]
+        say("logs: peak memory of a long log")
+        rows.append(_peak(folder, 300_000 if quick else 5_000_000))
+        say("logs: agreement with vw-estimators and obp")
+        rows += _agreement(folder)
+    return rows
+
+
+def _speeds(folder: Path, quick: bool, say: Say) -> list[Row]:
+    n = 50_000 if quick else 500_000
+    played, offered = folder / "played.parquet", folder / "offered.parquet"
+    _write_played(played, n)
+    _write_offered(offered, n // 5)
+    log = Log.open(played, action="x_")
+    catalogue = {"all": np.random.default_rng(1).normal(size=(_ARMS, _DIM)) / np.sqrt(_DIM)}
+    sets = Log.open(offered, catalogue=catalogue)
+    policy = DLinUCB(dim=_DIM, gamma=0.999, action_bound=9.0, noise=0.5)
+    work: dict[str, tuple[int, float, Callable[[], Any]]] = {
+        "sums, one memory, from Parquet": (n, 3e6, lambda: log.sums(memories=(1000.0,))),
+        "16 memories prequentially": (2 * n, 3e5, log.memory),
+        "weekly DR, K = 20": (n // 5, 2e5, lambda: sets.value({"u": "uniform"}, period="week")),
+        "replay, K = 20": (n // 5, 1e5, lambda: sets.replay({"D": policy}, period="week")),
+    }
+    rows = []
+    for name, (count, aim, call) in work.items():
+        say(f"logs: {name}")
+        call()  # compiles
+        rates = np.array([count / seconds(call) for _ in range(3)])
+        note = "two passes: as rewards came, and at once" if "16" in name else ""
+        rows.append(_rate("driftbandits", name, rates, aim=at_least(aim), note=note))
+    return rows
+
+
+def _rate(subject: str, what: str, rates: Array, *, aim: Aim | None = None, note: str = "") -> Row:
+    return summary(NAME, subject, what, rates, unit="rows/s", aim=aim, note=note)
+
+
+def _write_played(path: Path, n: int) -> None:
+    """Wide columns of what was played, in pieces, so that writing needs no memory either."""
+    rng = np.random.default_rng(0)
+    theta, writer, done = rng.normal(size=_DIM), None, 0
+    while done < n:
+        size = min(100_000, n - done)
+        x = rng.normal(size=(size, _DIM))
+        columns: dict[str, Any] = {f"x_{j}": x[:, j] for j in range(_DIM)}
+        columns["time"] = np.arange(done, done + size) * 10.0
+        columns["reward"] = x @ theta + rng.normal(size=size)
+        table = pa.table(columns)
+        writer = writer or pa.parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+        done += size
+    assert writer is not None
+    writer.close()
+
+
+def _write_offered(path: Path, n: int) -> None:
+    rng = np.random.default_rng(1)
+    table = {
+        "time": np.arange(n) * 60.0,
+        "chosen": rng.integers(0, _ARMS, n),
+        "propensity": np.full(n, 1.0 / _ARMS),
+        "reward": rng.normal(size=n),
+    }
+    pa.parquet.write_table(pa.table(table), path)
+
+
+def _dsjson(folder: Path, quick: bool, say: Say) -> list[Row]:
+    n, path = 5_000 if quick else 50_000, folder / "log.dsjson"
+    rng = np.random.default_rng(2)
+    actions = [{"T": {f"a{k}": 1, "length": k}} for k in range(5)]
+    with path.open("w") as file:
+        for i in range(n):
+            chosen = int(rng.integers(5))
+            event = {
+                "_label_cost": -float(rng.integers(2)),
+                "_label_probability": 0.2,
+                "_label_Action": chosen + 1,
+                "_labelIndex": chosen,
+                "Timestamp": f"2021-05-18T13:{i // 60 % 60:02d}:{i % 60:02d}.0000000Z",
+                "Version": "1",
+                "EventId": str(i),
+                "a": [chosen + 1, *(k + 1 for k in range(5) if k != chosen)],
+                "c": {"User": {"id": "u", "hour": i % 24}, "_multi": actions},
+                "p": [0.2] * 5,
+                "VWState": {"m": "N/A"},
+            }
+            file.write(json.dumps(event) + "\n")
+
+    def ours() -> None:
+        for _ in Log.open(path, on_bad="drop").batches():
+            pass
+
+    def theirs() -> None:
+        arguments = f"--cb_explore_adf --dsjson -d {path} --quiet -t"
+        vowpalwabbit.Workspace(arguments).finish()
+
+    say("logs: dsjson")
+    times = interleaved({"ours": ours, "theirs": theirs}, repetitions=3)
+    note = "its own features, and a prediction for each row"
+    return [
+        _rate("driftbandits", "dsjson", n / times["ours"].wall, aim=at_least(3e4)),
+        _rate("Vowpal Wabbit", "dsjson", n / times["theirs"].wall, note=note),
+    ]
+
+
+def _peak(folder: Path, n: int) -> Row:
+    path = folder / "long.parquet"
+    _write_played(path, n)
+    found = subprocess.run(
+        [sys.executable, "-c", _PEAK, str(path)], capture_output=True, text=True, check=True
+    )
+    peak = float(found.stdout)
+    note = f"sums and memory of {n:,} rows; this process: {_own_peak():.0f} MB"
+    return single(
+        NAME, "driftbandits", "peak memory", peak, unit="MB", aim=at_most(500.0), note=note
+    )
+
+
+def _own_peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def open_bandit(folder: Path) -> dict[str, pd.DataFrame]:
+    """The logs of the Open Bandit sample by logger, from obp's wheel; it is not imported."""
+    subprocess.run(
+        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder)]
+        + ["obp==0.4.1"],
+        check=True,
+    )
+    (wheel,) = folder.glob("obp-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return {
+            logger: pd.read_csv(archive.open(f"obp/dataset/obd/{logger}/all/all.csv"), index_col=0)
+            for logger in ("random", "bts")
+        }
+
+
+def _agreement(folder: Path) -> list[Row]:
+    """Largest relative difference to the other libraries' estimates of the other logger."""
+    logs, worst = open_bandit(folder), {"vw-estimators": 0.0, "obp": 0.0}
+    for here, there in (("random", "bts"), ("bts", "random")):
+        frame, other = logs[here], logs[there]
+        share = other["item_id"].value_counts(normalize=True).reindex(range(80), fill_value=0.0)
+        table = pd.DataFrame({"action": share.index, "probability": share.to_numpy()})
+        path = folder / f"{there}.csv"
+        table.to_csv(path, index=False)
+        found = Log.open(
+            frame,
+            time="timestamp",
+            reward="click",
+            chosen="item_id",
+            propensity="propensity_score",
+            arms=80,
+        ).value({"pi": f"shares:{path}"})
+        target = share.to_numpy()[frame["item_id"]]
+        p, reward = frame["propensity_score"].to_numpy(), frame["click"].to_numpy()
+        first, second = ips.Estimator(), snips.Estimator()
+        for one, r, pi in zip(p, reward, target, strict=True):
+            first.add_example(one, r, pi)
+            second.add_example(one, r, pi)
+        weight = target / p
+        theirs = {
+            "vw-estimators": {"IPS": first.get(), "SNIPS": second.get()},
+            "obp": {
+                "IPS": np.mean(weight * reward),
+                "SNIPS": np.sum(weight * reward) / np.sum(weight),
+            },
+        }
+        for library, values in theirs.items():
+            for name, expected in values.items():
+                ours = found.of("pi", name)["estimate"]
+                worst[library] = max(worst[library], abs(ours / expected - 1.0))
+    return [
+        single(NAME, library, "largest relative difference of estimates", value,
+               aim=at_most(1e-9), note="IPS and SNIPS, Open Bandit sample, both directions")
+        for library, value in worst.items()
+    ]  # fmt: skip
