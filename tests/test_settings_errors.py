@@ -101,7 +101,7 @@ def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
         ),
         (
             tiny(policies=[{"policy": "Random", "sead": 1}]),
-            "policies.Random: unknown key 'sead'; it takes dim, action_bound, seed",
+            "policies.Random: unknown key 'sead'; it takes dim, action_bound, floor, seed",
         ),
         (
             tiny(policies=[{"policy": "D-LinUCB", "label": "mine", "gamma": 2.0}]),

@@ -57,8 +57,8 @@ def test_a_call_while_another_runs_is_refused(name: str) -> None:
         with pytest.raises(RuntimeError, match="two threads use one policy"):
             call()
         policy._packed[BUSY] = 0.0  # as it does in the end
-        for array, saved in zip(policy._state, before.values(), strict=True):
-            np.testing.assert_array_equal(array, saved)
+        for array_name, array in policy.state().items():
+            np.testing.assert_array_equal(array, before[array_name])
         call()
         call()
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.compiling import lean_kernel
+from ..core.compiling import precise_kernel
 
 
-@lean_kernel
+@precise_kernel
 def per_round_radius(
     dim: int,
     ridge: float,
@@ -33,13 +33,13 @@ def per_round_radius(
     return mixture_radius(ridge, mu, noise, delta, theta_bound, volume)
 
 
-@lean_kernel
+@precise_kernel
 def trace_volume(dim: int, mu: float, action_bound: float, weight_square_sum: float) -> float:
     """d log(1 + L² Σw² / (dμ)), which bounds log(det Ṽ / μ^d) by the trace of Ṽ."""
     return float(dim * np.log(1.0 + action_bound**2 * weight_square_sum / (dim * mu)))
 
 
-@lean_kernel
+@precise_kernel
 def mixture_radius(
     ridge: float, mu: float, noise: float, delta: float, theta_bound: float, log_volume: float
 ) -> float:
@@ -52,7 +52,7 @@ def mixture_radius(
     return float(bias + noise * np.sqrt(2.0 * np.log(1.0 / delta) + log_volume))
 
 
-@lean_kernel
+@precise_kernel
 def anytime_delta(delta: float, step: float) -> float:
     """δ_t = δ / (1.7 t (1 + log t)²), whose sum over t = 1, 2, … is below δ (it is 0.9958 δ).
 
@@ -64,7 +64,7 @@ def anytime_delta(delta: float, step: float) -> float:
     return float(delta / (1.7 * t * (1.0 + np.log(t)) ** 2))
 
 
-@lean_kernel
+@precise_kernel
 def published_window_radius(
     dim: int,
     ridge: float,

@@ -58,6 +58,11 @@ class FixedCatalogue:
                 "policy must be one that always plays the largest upper confidence bound "
                 f"aᵀθ̂ + β width(a), not {getattr(policy, 'label', policy)!r}"
             )
+        if policy.floor > 0:
+            raise ValueError(
+                f"policy must have floor = 0, got {policy.floor!r}: a catalogue gives the rule's "
+                "own choice"
+            )
         self.policy = policy
         # A copy: an item that changed would leave its bounds behind.
         self.items = np.array(float_array("items", items, ndim=2))

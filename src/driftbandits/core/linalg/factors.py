@@ -192,7 +192,7 @@ def backward_four(factor: Array, i: int, rows: tuple[Array, Array, Array, Array]
         row1[k], row2[k], row3[k] = x1, x2, x3
 
 
-@lean_kernel
+@row_kernel
 def log_determinant(factor: Array) -> float:
     """log det(RᵀR)."""
     total = 0.0

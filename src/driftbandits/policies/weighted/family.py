@@ -500,10 +500,10 @@ class Windowed(WeightedEstimate):
         return state
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
-        state = super()._checked(arrays, initial)
+        state, stream = super()._checked(arrays, initial)
         if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
             raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
-        return state
+        return state, stream
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
