@@ -471,7 +471,7 @@ class WeightedEstimate(EstimatingPolicy):
     def _merged_state(self, other: Self) -> Any:
         return merged(self._state, other._state)
 
-    def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
+    def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
         # 0.1.0 kept rows that came late in ``history``, in order.
         return super()._checked({"belated": initial.belated, **arrays}, initial)
 
@@ -499,11 +499,10 @@ class Windowed(WeightedEstimate):
             state = state._replace(belated=longer)
         return state
 
-    def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
-        state, stream = super()._checked(arrays, initial)
+    def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
         if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
             raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
-        return state, stream
+        return super()._counter_ranges(state)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
