@@ -21,7 +21,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import vowpalwabbit
-
 from estimators.bandits import ips, snips
 
 from driftbandits import DLinUCB
@@ -182,8 +181,7 @@ def _own_peak() -> float:
 def open_bandit(folder: Path) -> dict[str, pd.DataFrame]:
     """The logs of the Open Bandit sample by logger, from obp's wheel; it is not imported."""
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder)]
-        + ["obp==0.4.1"],
+        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "obp==0.4.1"],
         check=True,
     )
     (wheel,) = folder.glob("obp-*.whl")

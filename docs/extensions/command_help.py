@@ -13,12 +13,15 @@ from driftbandits.cli import cli
 class CommandHelp(SphinxDirective):
     """The help of one command, or without an argument that of the whole program."""
 
-    optional_arguments = 1
+    optional_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         """A block of text with the help."""
         words = ["driftbandits", *self.arguments]
-        command = cli.commands[self.arguments[0]] if self.arguments else cli
+        command: click.Command = cli
+        for name in self.arguments:
+            assert isinstance(command, click.Group)
+            command = command.commands[name]
         context = click.Context(command, info_name=" ".join(words), terminal_width=100)
         text = command.get_help(context)
         return [nodes.literal_block(text, text, language="text")]

@@ -20,8 +20,8 @@ from .figures.log_report import LogReport, write_log_report
 from .figures.logs import plot_drift, plot_memory, plot_value
 from .figures.style import save
 from .logs import CannotAnswer, Catalogue, Log, LogError, Schema, Value
-from .logs.fit import RULES
 from .logs.candidates import Facts, candidate, is_fixed
+from .logs.fit import RULES
 from .logs.reading import Progress as Report
 
 _console = Console(stderr=True)
