@@ -79,10 +79,14 @@ def with_options(
 def with_equations(
     app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]
 ) -> None:
-    """Keep equations from being read as markup."""
+    """Keep equations and tables from being read as markup."""
     for i, line in enumerate(lines):
-        if "``" not in line:
-            lines[i] = line.replace("|", r"\|")
+        if line.startswith(("| ", "|-")):  # a row of a table
+            lines[i] = "    " + line
+            continue
+        parts = line.split("``")  # every second one is code
+        parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+        lines[i] = "``".join(parts)
     for i in reversed(range(1, len(lines) - 1)):
         after_text, gap = bool(lines[i - 1][:1].strip()), not lines[i]
         if after_text and gap and lines[i + 1].startswith("    "):
@@ -90,6 +94,13 @@ def with_equations(
     if what in ("property", "attribute"):
         # An empty comment: napoleon takes what stands before a colon in the first line for a type.
         lines[:0] = ["..", ""]
+
+
+def without_fields(
+    app: Sphinx, what: str, name: str, item: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out the fields of named tuples, which have no text; the signature lists them."""
+    return True if str(inspect.getdoc(item)).startswith("Alias for field number") else None
 
 
 def with_aliases(
@@ -108,4 +119,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", with_equations, priority=300)
     app.connect("autodoc-process-docstring", with_options, priority=400)
     app.connect("autodoc-process-signature", with_aliases)
+    app.connect("autodoc-skip-member", without_fields)
     return {"parallel_read_safe": True}

@@ -85,14 +85,23 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class Select(Event):
-    """An action was chosen from ``actions`` (K, d); the round stays open."""
+    """An action was chosen; the round stays open.
+
+    Attributes:
+        actions: What was on offer, shape (K, d).
+    """
 
     actions: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Decide(Event):
-    """An action was chosen from ``actions`` (K, d), and ``rounds`` rounds closed."""
+    """An action was chosen, and the round closed.
+
+    Attributes:
+        actions: What was on offer, shape (K, d).
+        rounds: How far the clock moved.
+    """
 
     actions: Any
     rounds: float = 1.0
@@ -100,7 +109,12 @@ class Decide(Event):
 
 @dataclass(frozen=True, eq=False)
 class Update(Event):
-    """The open round brought its reward, or a batch (n, d) and (n,), and closed."""
+    """The open round brought its reward, or a batch of rewards, and closed.
+
+    Attributes:
+        actions: The action (d,), or a batch (n, d).
+        rewards: Its reward, or (n,).
+    """
 
     actions: Any
     rewards: Any
@@ -108,7 +122,13 @@ class Update(Event):
 
 @dataclass(frozen=True, eq=False)
 class Learn(Event):
-    """The reward of an earlier round, or a batch of them, arrived; the clock stands still."""
+    """The reward of an earlier round, or a batch of them, arrived; the clock stands still.
+
+    Attributes:
+        action: The action (d,), or a batch (n, d).
+        reward: Its reward, or (n,).
+        round: The round that it belongs to, or (n,).
+    """
 
     action: Any
     reward: Any
@@ -117,7 +137,14 @@ class Learn(Event):
 
 @dataclass(frozen=True, eq=False)
 class Amend(Event):
-    """The reward of ``action`` in ``round``, which was ``old``, turned out to be ``new``."""
+    """A reward turned out to be another.
+
+    Attributes:
+        action: The action (d,).
+        round: The round that the reward belongs to.
+        old: The reward that was learned.
+        new: What it is.
+    """
 
     action: Any
     round: int | float
@@ -127,14 +154,22 @@ class Amend(Event):
 
 @dataclass(frozen=True, eq=False)
 class Advance(Event):
-    """Rounds closed without rewards."""
+    """Rounds closed without rewards.
+
+    Attributes:
+        rounds: How far the clock moved.
+    """
 
     rounds: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Forget(Event):
-    """What was known along ``coordinates`` was cleared."""
+    """What was known along some coordinates was cleared.
+
+    Attributes:
+        coordinates: Which ones, counted from 0.
+    """
 
     coordinates: Any
 
