@@ -19,7 +19,9 @@ PAGES = {str(p.relative_to(ROOT)): p for p in [ROOT / "README.md", *ROOT.glob("d
 PUBLIC = (
     "driftbandits",
     "driftbandits.environments",
+    "driftbandits.events",
     "driftbandits.experiments",
+    "driftbandits.features",
     "driftbandits.figures",
     "driftbandits.policies",
     "driftbandits.simulation",

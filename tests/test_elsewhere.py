@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.elsewhere import real, section
+from benchmarks.elsewhere.everyday import EVERYDAY
 from benchmarks.elsewhere.outlying import OUTLYING
 from benchmarks.elsewhere.place import Place, theta_bound
 from benchmarks.elsewhere.real import Recipe
@@ -37,14 +38,10 @@ def _all(title: str, field: str) -> Any:
     return np.concatenate([getattr(block, field) for block in _blocks(title)])
 
 
-def test_titles_and_groups_are_those_of_the_documentation() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "adaptive.md").read_text("utf-8")
+def test_every_title_names_one_place() -> None:
     groups: dict[str, Sequence[Place | Recipe]] = {**section.GROUPS, **real.GROUPS}
-    for heading, places in groups.items():
-        table = text[text.index(f"| {heading} |") :].partition("\n\n")[0]
-        titles = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
-        assert titles == [place.title for place in places]
-    assert len(PLACES) == 43
+    titles = [place.title for places in groups.values() for place in places]
+    assert len(titles) == len(set(titles))
 
 
 @pytest.mark.parametrize("title", PLACES)
@@ -59,7 +56,15 @@ def test_draws_have_the_shapes_and_the_horizon_that_are_said(title: str) -> None
     assert said is None or int(said[1].replace(",", "")) == horizon
 
 
-@pytest.mark.parametrize("title", PLACES)
+@pytest.mark.parametrize("place", EVERYDAY, ids=lambda place: place.title)
+def test_everyday_actions_stay_within_what_is_told_of_them(place: Place) -> None:
+    """Their levels move, and with them the norm of the parameter, of which 1 is told."""
+    longest = max(block.longest for block in _blocks(place.title))
+    assert 0.9 < longest / place.problem.action_bound < 1 + 1e-9
+    assert place.problem.theta_bound == 1.0
+
+
+@pytest.mark.parametrize("title", [title for title in PLACES if PLACES[title] not in EVERYDAY])
 def test_norms_come_up_to_their_bounds_and_no_further(title: str) -> None:
     problem, bound = PLACES[title].problem, theta_bound(PLACES[title].environment.path)
     longest = max(block.longest for block in _blocks(title))
