@@ -23,6 +23,7 @@ PUBLIC = (
     "driftbandits.experiments",
     "driftbandits.features",
     "driftbandits.figures",
+    "driftbandits.logs",
     "driftbandits.policies",
     "driftbandits.simulation",
 )

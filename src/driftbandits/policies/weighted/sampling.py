@@ -120,7 +120,7 @@ class SampledPolicy(Discounted):
         """Actions (K, d), the estimate and a; refused as by ``select``, and the state untouched."""
         rows = action_rows(self.dim, actions)
         check_norms(self.action_bound, rows)
-        fit = self._fit()
+        fit = self.copy()._fit()
         scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
         return rows, fit, float(scale)
 
