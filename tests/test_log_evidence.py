@@ -141,7 +141,7 @@ def test_the_chosen_memory_costs_little_regret(size: float) -> None:
     chosen = 0.0
     for seed in range(6):
         w = world(kind="rotate", rounds=2000, noise=0.3, seed=seed, size=size)
-        best = Log.open(w.frame).memory(memories=memories[:-1]).best
+        best = Log.open(w.frame).memory(memories=np.array(memories[:-1])).best
         lost = {m: _regret(w, m, seed) for m in memories}
         for memory, value in lost.items():
             regret[memory] += value
