@@ -31,6 +31,8 @@ every_policy = pytest.mark.parametrize("cls", POLICIES.values(), ids=POLICIES.ke
 def trained(cls: type[Policy], rounds: int = 64) -> Policy:
     """A policy that has seen something: 64 rounds fill what a window reserves at first."""
     policy = cls.tuned(Problem(dim=2, horizon=1000, budget=1.0, change_points=(20,)))
+    if policy.action_bound > 1.0:  # of itself it takes actions of any length
+        policy = cls(dim=2, action_bound=1.0)
     for t in range(rounds):
         policy.update([0.6, 0.8] if t % 2 else [1.0, 0.0], 0.1 * t)
     policy.select(np.eye(2))

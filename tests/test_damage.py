@@ -275,7 +275,8 @@ def test_random_contents_with_right_checksums_do_no_harm(saved: Path) -> None:
         array = arrays[name].copy()
         if array.size == 0:
             continue
-        array.flat[rng.integers(array.size)] = rng.choice(extremes)
+        value = rng.choice(extremes) if array.dtype.kind == "f" else rng.integers(2**63)
+        array.flat[rng.integers(array.size)] = value
         rewrite(saved, arrays | {name: array})
         try:
             policy = load(saved)

@@ -171,7 +171,7 @@ class Policy(ABC):
         finally:
             packed[BUSY] = 0.0
 
-    def _look(self) -> None:
+    def _prepare(self) -> None:
         """Recompute the factor, θ̂ and β if the sums have changed, for somebody who asks.
 
         Asking leaves no trace: the next decision is the same, to the last bit.
@@ -548,7 +548,7 @@ class Policy(ABC):
         """What the kernels write down for every action of ``actions`` (K, d), shape (K,)."""
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         scores = np.empty(len(rows))
-        self._look()
+        self._prepare()
         if self._calls.score(self._packed, rows, scores) < 0:
             refuse(self.dim, self.action_bound, rows)
         return scores

@@ -352,7 +352,7 @@ class DynamicLinUCB(Detecting, LinearPolicy):
         )
 
     def _fit(self) -> Fit:
-        self._look()
+        self._prepare()
         state = self._state
         m = int(state.counters[LEADER])
         radius = float(state.facts[m, RADIUS])

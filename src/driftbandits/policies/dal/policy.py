@@ -149,7 +149,7 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
         )
 
     def _fit(self) -> Fit:
-        self._look()
+        self._prepare()
         state = self._state
         radius = float(state.counters[RADIUS])
         return Fit(state.factor, state.unweighted, self.ridge, state.theta, radius)

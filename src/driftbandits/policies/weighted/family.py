@@ -450,16 +450,16 @@ class WeightedEstimate(EstimatingPolicy):
             released=0.0,
         )
 
-    def _look(self) -> None:
+    def _prepare(self) -> None:
         # Whether the factor follows later sums or is made from them decides how they are rounded.
         # A factor that was made for somebody who asks must not be followed.
         age = self._state.counters[FACTOR_AGE]
-        super()._look()
+        super()._prepare()
         if self._packed[STALE] != FRESH:
             self._state.counters[FACTOR_AGE] = age
 
     def _fit(self) -> Fit:
-        self._look()
+        self._prepare()
         state = self._state
         mu, radius = float(state.counters[MU]), float(state.counters[RADIUS])
         scale = width_scale(state)
