@@ -25,23 +25,40 @@ class Batch:
     ``blocks`` and ``labels``. Several rows may share them, as with a catalogue. The full vector of
     entry j has ``vectors[j]`` at the coordinates of block ``blocks[j]`` and zeros elsewhere:
     e_block ⊗ x.
+
+    Attributes:
+        row: Number of the row in the log, from 1, shape (n,).
+        time: Seconds, shape (n,).
+        vectors: Vectors of the actions, shape (m, w).
+        blocks: Block of each entry, shape (m,); all 0 where a vector is given in full.
+        labels: Which action each entry is, a position in ``Log.action_names``, shape (m,).
+        first: First entry of each row, shape (n,).
+        size: Number K of actions of each row, shape (n,).
+        chosen: Which of them was played, shape (n,).
+        propensity: Probability with which it was played, shape (n,); NaN where not logged.
+        reward: Its reward, shape (n,); NaN where not known.
+        arrival: Seconds when the reward came, shape (n,); infinity where it has not.
+        count: Decisions that a row stands for, shape (n,).
+        id: Names of the decisions, shape (n,), or None.
+        policy: Names of the loggers, shape (n,), or None.
+        table: The Arrow record batch that the rows were read from.
     """
 
-    row: Ints  # (n,), number of the row in the log, from 1
-    time: Array  # (n,), seconds
-    vectors: Array  # (m, w)
-    blocks: Ints  # (m,), all 0 where a vector is given in full
-    labels: Ints  # (m,), which action this is, a position in `Log.action_names`
-    first: Ints  # (n,)
-    size: Ints  # (n,), K of the row
-    chosen: Ints  # (n,)
-    propensity: Array  # (n,), NaN: not logged
-    reward: Array  # (n,), NaN: not known
-    arrival: Array  # (n,), seconds when the reward came; infinity: it has not
-    count: Array  # (n,), decisions that the row stands for
-    id: npt.NDArray[Any] | None = None  # (n,), text
-    policy: npt.NDArray[Any] | None = None  # (n,), text
-    table: Any = None  # the Arrow record batch it was read from
+    row: Ints
+    time: Array
+    vectors: Array
+    blocks: Ints
+    labels: Ints
+    first: Ints
+    size: Ints
+    chosen: Ints
+    propensity: Array
+    reward: Array
+    arrival: Array
+    count: Array
+    id: npt.NDArray[Any] | None = None
+    policy: npt.NDArray[Any] | None = None
+    table: Any = None
 
     def __len__(self) -> int:
         return len(self.time)
