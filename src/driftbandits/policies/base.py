@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,9 @@ from .problem import Problem
 _ON_TIME = np.zeros(1)
 _NOTHING = np.zeros(0)
 
+# What a policy may offer beside choosing and learning.
+Operation = Literal["amend", "forget", "widened", "merged"]
+
 # The squares of norms, and sums of them, stay far from overflow.
 LARGEST_BOUND = 1e50
 
@@ -84,7 +87,7 @@ class Policy(ABC):
 
     # What a reward that comes late does differently from one on time. Empty: nothing, to rounding.
     late_rewards: ClassVar[str] = ""
-    # Why an operation is refused, by its name: amend, forget, widened or merged.
+    # Why an operation is refused, by its name.
     refusals: ClassVar[Mapping[str, str]] = {}
 
     dim: int
@@ -373,8 +376,8 @@ class Policy(ABC):
         """The state that knows what both do; the clocks agree."""
         raise NotImplementedError
 
-    def _check_offered(self, operation: str) -> None:
-        """Refuse amend, forget, widened or merged where the class does not offer it.
+    def refusal(self, operation: Operation) -> str:
+        """Why this policy refuses ``operation``; empty where it offers it.
 
         A class offers an operation by its kernel or method, and takes it back in ``refusals``.
         """
@@ -384,8 +387,12 @@ class Policy(ABC):
             "widened": type(self)._widened_state is Policy._widened_state,
             "merged": type(self)._merged_state is Policy._merged_state,
         }
-        if missing[operation] or operation in self.refusals:
-            reason = self.refusals.get(operation, "its class does not offer it")
+        otherwise = "its class does not offer it" if missing[operation] else ""
+        return self.refusals.get(operation, otherwise)
+
+    def _check_offered(self, operation: Operation) -> None:
+        """Refuse an operation with the reason why it is not offered."""
+        if reason := self.refusal(operation):
             raise TypeError(f"{operation} is not possible with {self.label}: {reason}")
 
     def play(self, block: Block, *, regret: Array, missing: Array = _NOTHING) -> None:
