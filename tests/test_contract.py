@@ -158,6 +158,28 @@ def test_asking_changes_no_decision(cls: type[Policy]) -> None:
     assert run(asked, 40, seed=9) == run(plain, 40, seed=9)
 
 
+@every_policy
+@pytest.mark.parametrize("floor", [0.0, 0.03])
+def test_propensities_are_those_of_the_next_decision(cls: type[Policy], floor: float) -> None:
+    """They sum to one, asking changes nothing, and with a floor none is below ε/K or unknown."""
+    base = cls.tuned(PROBLEM)
+    policy = cls(**{**base.config, "floor": floor})
+    run(policy, 40)
+    before = state_of(policy)
+    for actions in action_sets(20, seed=8):
+        stated = policy.propensities(actions)
+        assert_same_state(policy, before)
+        decision = policy.decide(actions)
+        np.testing.assert_allclose(stated, decision.propensities, rtol=1e-9)
+        np.testing.assert_array_equal(decision.propensity, decision.propensities[decision.index])
+        if floor > 0:
+            assert decision.propensities.min() >= floor / len(actions) * (1 - 1e-12)
+        if not np.isnan(stated).any():
+            assert stated.sum() == pytest.approx(1, rel=1e-12)
+        policy.update(actions[decision.index], 0.3, round=decision.round)
+        before = state_of(policy)
+
+
 @policies_with("scores", "widths")
 def test_a_linear_policy_plays_the_largest_score(cls: type[Policy]) -> None:
     policy: Any = cls.tuned(PROBLEM)
