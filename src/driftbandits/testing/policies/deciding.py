@@ -6,7 +6,7 @@ import numpy as np
 
 from ...policies import Policy, Problem
 from ..contract import require
-from .lives import action_sets, anew, play, require_finite, require_same_bits
+from .lives import action_sets, anew, play, require_finite, require_same_bits, require_state
 
 
 def is_described(policy: Policy) -> None:
@@ -77,6 +77,29 @@ def asking_changes_no_decision(policy: Policy) -> None:
     require(same, "asking for estimates must change no decision")
 
 
+def propensities_are_those_of_the_next_decision(policy: Policy) -> None:
+    """They sum to one, asking changes nothing, and with a floor none is below ε/K or unknown."""
+    for floor in (0.0, 0.03):
+        mine = anew(policy, floor=floor)
+        play(mine, 40)
+        for actions in action_sets(policy, 20, seed=8):
+            before = mine.state()
+            stated = mine.propensities(actions)
+            require_state(mine, before, "asking for propensities must change nothing")
+            decision = mine.decide(actions)
+            told = decision.propensities
+            same = np.allclose(stated, told, rtol=1e-9, atol=0.0, equal_nan=True)
+            require(same, f"propensities must be those of the decision, {told}, got {stated}")
+            same = np.array_equal(decision.propensity, told[decision.index], equal_nan=True)
+            require(same, f"propensity must be {told[decision.index]}, got {decision.propensity}")
+            if not np.isnan(stated).any():
+                require(np.isclose(stated.sum(), 1.0, rtol=1e-12), "propensities must sum to 1")
+            if floor > 0.0:
+                least = floor / len(actions) * (1 - 1e-12)
+                require(stated.min() >= least, f"no propensity may be below ε/K, got {stated}")
+            mine.update(actions[decision.index], 0.3, round=decision.round)
+
+
 def the_largest_score_is_played(policy: Policy) -> None:
     """Where there are scores: aᵀθ̂ + β width(a), the largest of which is chosen."""
     mine = anew(policy)
@@ -133,6 +156,7 @@ CHECKS = (
     asking_changes_no_decision,
     the_largest_score_is_played,
     propensities_are_probabilities,
+    propensities_are_those_of_the_next_decision,
     any_dimension_will_do,
     zero_actions_are_actions,
 )
