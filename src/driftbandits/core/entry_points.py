@@ -133,7 +133,7 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    decide: Callable[..., tuple[int, float]]
+    decide: Callable[..., tuple[int, int, float]]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
     advance: Callable[..., int]
@@ -175,13 +175,15 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     return k
 
 
-def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tuple[int, float]:
-    """Like `_select`; then close ``rounds`` rounds. Also returns the propensity of the choice.
+def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tuple[int, int, float]:
+    """Like `_select`; then close ``rounds`` rounds.
+
+    Also returns what the rule chose before the floor, and the propensity of the choice.
 
     Fills ``scores`` (K,).
     """
     if not admissible(packed, actions):
-        return REFUSED, 0.0
+        return REFUSED, REFUSED, 0.0
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
@@ -189,12 +191,12 @@ def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tupl
     parameters, state = unpack(packed)
     if not fits(parameters, state, rounds):
         release(packed)
-        return FULL, 0.0
+        return FULL, FULL, 0.0
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
-    rule = choose(parameters, state, columns, scratch, scores)
-    k = explored(packed, rule, count)
+    rule = int(choose(parameters, state, columns, scratch, scores))
+    k = int(explored(packed, rule, count))
     # With a floor, the propensity given the rule's own draw: exact, and free.
     if packed[FLOOR] > 0.0:
         chance = propensity_at(packed[FLOOR], rule, k, count)
@@ -204,7 +206,7 @@ def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tupl
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return k, chance
+    return k, rule, chance
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> int:

@@ -231,13 +231,13 @@ class Policy(ABC):
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         opened, scores = self.round, np.empty(len(rows))
-        chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
+        chosen, rule, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
+            chosen, rule, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, opened, propensity, scores)
+        return Decision(chosen, opened, propensity, scores, rule)
 
     def update(
         self,

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from ..agent import Agent
+from ..core.checks import LARGEST_REWARD
 from ..core.entry_points import certain
 from ..features import FeatureError, Features
 from ..policies import Policy, registered
@@ -90,6 +91,10 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         """An agent that has seen nothing."""
         if self.remember < 1:
             raise BadSettings(f"remember must be an integer of at least 1, got {self.remember}")
+        if self.default is not None and not abs(self.default) <= LARGEST_REWARD:
+            raise BadSettings(
+                f"default must be at most {LARGEST_REWARD:g} in size, got {self.default!r}"
+            )
         features = self.declaration()
         policy = self._policy(features)
         try:
@@ -100,7 +105,8 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     def agent_options(self) -> dict[str, Any]:
         """The arguments of `Agent` besides features and policy."""
         names = ("wait", "default", "rule", "rewards", "mode", "round_length", "most_open")
-        return {name: getattr(self, name) for name in names}
+        # The house itself remembers the decisions that have closed.
+        return {name: getattr(self, name) for name in names} | {"remember": 0}
 
     def learns_alike(self, other: PolicySettings) -> bool:
         """Whether what one has learned can be carried over to the other."""
