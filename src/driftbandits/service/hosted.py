@@ -198,14 +198,14 @@ class Hosted:
     def _named(self, actions: list[Any]) -> dict[str, dict[str, Any]]:
         """Ids and features of what is offered."""
         described = self.catalogue.get
-        named = dict[str, dict[str, Any]]()
-        for action in actions:
-            if type(action) is str:
-                named[action] = described(action, _NOTHING)
-            elif action.features is None:
-                named[action.id] = described(action.id, _NOTHING)
-            else:
-                named[action.id] = action.features
+        named = {
+            action if type(action) is str else action.id: described(action, _NOTHING)
+            if type(action) is str
+            else described(action.id, _NOTHING)
+            if action.features is None
+            else action.features
+            for action in actions
+        }
         if len(named) < len(actions):
             raise BadRequest("actions must have ids of their own, got one twice")
         return named
