@@ -9,6 +9,7 @@ from .least_squares.estimator import WeightedLeastSquares
 from .policies import (
     BOB,
     AdaptiveLinUCB,
+    AdaptiveSampling,
     DetectRestartLinUCB,
     DLinTS,
     DLinUCB,
@@ -31,6 +32,7 @@ from .policies import (
 __all__ = [
     "BOB",
     "AdaptiveLinUCB",
+    "AdaptiveSampling",
     "Agent",
     "Choice",
     "DLinTS",

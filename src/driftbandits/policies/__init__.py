@@ -1,6 +1,7 @@
 """Policies, one file each; `registered` finds them all."""
 
-from .adaptive.policy import AdaptiveLinUCB
+from .adaptive.linucb import AdaptiveLinUCB
+from .adaptive.sampling import AdaptiveSampling
 from .base import Policy
 from .bob.policy import BOB
 from .dal.policy import DetectRestartLinUCB
@@ -22,6 +23,7 @@ from .weighted.sw_linucb import SWLinUCB
 __all__ = [
     "BOB",
     "AdaptiveLinUCB",
+    "AdaptiveSampling",
     "DLinTS",
     "DLinUCB",
     "DRandLinUCB",
