@@ -227,20 +227,35 @@ class Policy(ABC):
         ``update(action, reward, round=decision.round)``. ``rounds`` says how far the clock moves:
         0 leaves the round open, for a clock that follows the hours and not the decisions.
 
-        The propensity is that of the chosen action. With a floor it is (1 − ε) 1[rule] + ε/K given
-        what the rule chose, which is a valid propensity for a rule that draws at random, too: the
-        weights 1/p average to the same given each of its draws.
+        The propensities are those of `propensities`, asked for before the decision.
         """
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
-        opened, scores = self.round, np.empty(len(rows))
-        chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
+        opened, scores, chances = self.round, np.empty(len(rows)), np.empty(len(rows))
+        chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
+            chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, opened, propensity, scores)
+        return Decision(chosen, opened, float(chances[chosen]), scores, chances)
+
+    def propensities(self, actions: Any) -> Array:
+        """Probability that ``decide`` would play each action of ``actions`` (K, d), shape (K,).
+
+        Where nothing is random, 1 for one action and 0 for the others; with a floor ε it is
+        (1 − ε) p + ε/K, so never less than ε/K. Where a rule draws and has no closed form, it is
+        NaN; with a floor, the propensity given the rule's next draw, which is exact and valid:
+        weights 1/p average to the same given each draw. Asking changes no decision.
+        """
+        rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
+        chances = np.empty(len(rows))
+        with self._alone():
+            packed = self._packed.copy()  # asking draws nothing, and changes nothing
+        packed[BUSY] = 0.0
+        if self._calls.propensities(packed, rows, chances) < 0:
+            refuse(self.dim, self.action_bound, rows)
+        return chances
 
     def update(
         self,
