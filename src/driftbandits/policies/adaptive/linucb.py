@@ -33,7 +33,7 @@ class AdaptiveLinUCB(AdaptivePolicy):
     Choices do not depend on the scale of rewards, a constant added to all of them, or the scale of
     any feature, and actions may have any norm. Nothing is drawn at random.
     ``detections`` are rounds after which "nothing has changed since the last of these" was refuted.
-    There is no regret bound: docs/adaptive.md says what is proved, measured, and weak.
+    There is no regret bound: docs/explanation/adaptive.md says what is proved, measured, and weak.
 
     Examples:
         >>> from driftbandits import AdaptiveLinUCB
