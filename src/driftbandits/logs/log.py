@@ -80,7 +80,7 @@ class Log(LogReader):
         if catalogue is not None and not isinstance(catalogue, Catalogue):
             catalogue = Catalogue(catalogue)
         return cls(
-            open_source(data, rows=rows, kind=kind),
+            open_source(data, rows=rows, drop=on_bad == "drop", kind=kind),
             schema or Schema(**columns),
             catalogue=catalogue,
             features=features,

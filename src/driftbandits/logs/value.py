@@ -313,8 +313,8 @@ def check_answerable(log: LogReader, propensities: str) -> None:
             "values of other policies need the actions that could have been played; this log has "
             "the played ones alone. Drift, memory and fit do not need them"
         )
-    first = next(iter(log.batches()))
-    if propensities == "logged" and not np.isfinite(first.propensity).any():
+    some = any(np.isfinite(batch.propensity).any() for batch in log.batches())
+    if propensities == "logged" and not some:
         raise CannotAnswer(
             "values need the probability with which each action was played, and the log has none. "
             "Log propensities, or ask for estimated ones by name: they are right only where the "
@@ -333,6 +333,8 @@ def summary(
     log: LogReader, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
 ) -> Value:
     """The value of a finished evaluation."""
+    if LOGGING not in evaluation.cells:
+        raise CannotAnswer("values need rows with a reward and a propensity, and the log has none")
     refused, warnings = [], []
     if evaluation.bounds is None:
         refused.append(
