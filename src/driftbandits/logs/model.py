@@ -15,6 +15,8 @@ from .reading import LogReader
 
 # Rows after which the parameters are computed anew.
 _REFRESH = 256
+# Rows that are predicted together, to choose a memory: factorisations would dominate otherwise.
+_UNIT = 8
 _LANES = 8
 
 
@@ -36,7 +38,7 @@ class RewardModel:
         for start in range(0, len(batch), _REFRESH):
             part = slice(start, min(start + _REFRESH, len(batch)))
             yield part, self.theta
-            self._pass.take(rows.part(part), single_units(part.stop - part.start))
+            self._pass.take(rows.part(part), single_units(part.stop - part.start, _UNIT))
 
     @property
     def theta(self) -> Array:
