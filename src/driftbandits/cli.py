@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from . import experiments
 from ._version import __version__
 from .cli_errors import errors_of, exit_codes
+from .cli_journal import journal_group
 from .cli_log import log_group
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
@@ -60,6 +61,7 @@ def cli() -> None:
 
 
 cli.add_command(log_group)
+cli.add_command(journal_group)
 
 
 class _Whole(click.IntRange):
