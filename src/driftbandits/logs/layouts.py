@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..core.arrays import Array
 from ..features import SlotTable
 from .columns import column, ends_of, is_list, is_text, matrix
 from .schema import Catalogue, Encoder, LogError, Schema
@@ -85,29 +86,38 @@ def _named(schema: Schema, names: Names) -> Layout:
 
 def _encoded(schema: Schema, encoder: Encoder, names: Names) -> Layout:
     """Named actions and a context, through an encoder, row by row."""
-    context = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
     room = int(getattr(encoder, "slots", 0))
     options = {"slots": SlotTable(room=room)} if room else {}
 
-    def sets(data: pa.RecordBatch) -> Sets:
-        offered = [_plain(value) for value in column(data, str(schema.actions)).to_pylist()]
-        contexts = _contexts(data, context)
-        vectors, labels, ends = [], [], [0]
-        for given, entries in zip(contexts, offered, strict=True):
-            actions = [_described(entry) for entry in entries or ()]
-            new = [a["id"] for a in actions if room and a["id"] not in options["slots"].slots]
+    def vectors(context: Mapping[str, Any], actions: list[dict[str, Any]]) -> Array:
+        new = [a["id"] for a in actions if room and a["id"] not in options["slots"].slots]
+        try:
             if new:
                 options["slots"] = options["slots"].with_actions(new)
-            if actions:
-                vectors.append(encoder.encode(given, actions, **options))
-            labels += [names(action["id"]) for action in actions]
-            ends.append(ends[-1] + len(actions))
-        rows = np.concatenate(vectors) if vectors else np.zeros((0, encoder.dim))
-        where = np.array(ends, dtype=np.int64)
-        blocks = np.zeros(len(rows), np.int64)
-        return Sets(rows, blocks, np.array(labels, np.int64), where[:-1], np.diff(where))
+            return encoder.encode(context, actions, **options)
+        except ValueError as error:
+            raise LogError(f"a row cannot be encoded: {error}") from None
+
+    def sets(data: pa.RecordBatch) -> Sets:
+        rows = described(data, schema)
+        encoded = [vectors(context, actions) for context, actions in rows if actions]
+        labels = [names(action["id"]) for _, actions in rows for action in actions]
+        size = np.array([len(actions) for _, actions in rows], dtype=np.int64)
+        found = np.concatenate(encoded) if encoded else np.zeros((0, encoder.dim))
+        blocks = np.zeros(len(found), np.int64)
+        return Sets(found, blocks, np.array(labels, np.int64), np.cumsum(size) - size, size)
 
     return Layout(encoder.dim, 1, True, sets, names)
+
+
+def described(
+    data: pa.RecordBatch, schema: Schema
+) -> list[tuple[Mapping[str, Any], list[dict[str, Any]]]]:
+    """Context and actions of each row; an action is a dictionary of ``id`` and ``features``."""
+    columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
+    offered = [_plain(value) for value in column(data, str(schema.actions)).to_pylist()]
+    actions = [[_described(entry) for entry in entries or ()] for entries in offered]
+    return list(zip(_contexts(data, columns), actions, strict=True))
 
 
 def _described(entry: Any) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class LogReader:
         dim: Length d of a full action vector.
         blocks: Number of parameter blocks: arms with a parameter each, or 1.
         whole: Whether rows hold the set of actions, not only the one that was played.
+        encoded: Whether rows hold contexts and actions by name, for features.
         dated: Whether times are dates; otherwise they are numbers.
         notes: What was noticed while reading it, in words.
     """
@@ -57,7 +58,7 @@ class LogReader:
             self._collect_names()
         self._layout: Layout = layout(peek, schema, catalogue, features, self._names)
         self.dim, self.blocks = self._layout.dim, self._layout.blocks
-        self.whole = self._layout.whole
+        self.whole, self.encoded = self._layout.whole, features is not None
         self.findings = Findings()
         self.forgot_ids = False
         self.position = 0  # rows read in the pass that is under way
