@@ -1,0 +1,1 @@
+"""Contracts that things of your own can be held to."""
