@@ -16,7 +16,7 @@ reproduce: $(VENV)/experiments ## run the paper's experiments and write figures 
 	$(SOURCES) $(BIN)/python -m driftbandits reproduce all --out $(OUT)
 
 front-page: reproduce ## and put its regrets into README.md and the documentation
-	$(SOURCES) $(BIN)/python -m benchmarks.front_page $(OUT)
+	$(SOURCES) $(BIN)/python -m studies.front_page $(OUT)
 
 test: test-quick test-thorough ## run every test
 

@@ -18,7 +18,7 @@ from ..features import FeatureError
 from .errors import BadRequest, ConflictingReward, UnknownAction
 from .journal.records import Decided, Offer, Outcome
 from .messages import ActivationStatus, PolicyView, RewardStatus
-from .policy_settings import PolicySettings
+from .policy_settings import PolicySettings, draws_nothing
 from .statistics import Known, Statistics
 
 _NOTHING: dict[str, Any] = {}
@@ -114,7 +114,7 @@ class Hosted:
             number=number,
             policy=self.name,
             time=record.time,
-            learner=_weight(choice, choice.proposed),
+            learner=self._learner_weight(choice),
             baseline=None if baseline is None else _weight(choice, baseline),
             prediction=choice.prediction,
         )
@@ -223,6 +223,7 @@ class Hosted:
         return next((id for id in named if id not in offer.exclude), None)
 
     def _outcome(self, choice: Choice) -> Outcome:
+        certain = draws_nothing(type(self.agent.policy))
         return Outcome(
             chosen=choice.actions.index(choice.action),
             proposed=choice.actions.index(choice.proposed),
@@ -233,7 +234,16 @@ class Hosted:
             version=self.version,
             mode=self.settings.mode,
             prediction=choice.prediction,
+            chances=None if certain else choice.propensities.tolist(),
         )
+
+    def _learner_weight(self, choice: Choice) -> float:
+        """q/p, where q is the probability of what is shown by the learner without its floor."""
+        floor, position = self.settings.floor, choice.actions.index(choice.action)
+        if floor == 1.0:
+            return 1.0  # nothing but the floor is left of the learner
+        among = float(choice.propensities[position])
+        return max(0.0, (among - floor / len(choice.actions)) / (1.0 - floor)) / choice.propensity
 
     def _check_reward(self, known: Known, value: float) -> None:
         """Refuse a reward that the decision cannot have."""
