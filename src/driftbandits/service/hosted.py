@@ -128,8 +128,10 @@ class Hosted:
         status: RewardStatus | None = None
         if known.open:
             answer = self.agent.reward(event_id, value, now=time)
-            self._close(closed)
             status = None if answer in ("unknown", "too_late") else answer  # type: ignore[assignment]
+        else:
+            self.agent.expire(now=time)
+        self._close(closed)
         if status is None:  # it has closed, just now or earlier
             same = self.settings.rewards != "sum" and known.reward == value
             status = "duplicate" if same else "too_late"
@@ -141,12 +143,11 @@ class Hosted:
 
     def activate(self, event_id: str, time: float, closed: list[str]) -> ActivationStatus:
         """Say that a deferred decision was shown."""
-        if not self._known[event_id].open:
-            return "too_late"
+        known = self._known[event_id]
         activated = self.agent.activate(event_id, now=time)
         self._close(closed)
         if not activated:
-            return "already_active" if self._known[event_id].open else "too_late"
+            return "already_active" if known.open else "too_late"
         self.statistics.activations += 1
         return "activated"
 
