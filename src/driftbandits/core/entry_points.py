@@ -140,7 +140,7 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    decide: Callable[..., tuple[int, int]]
+    decide: Callable[..., int]
     propensities: Callable[..., int]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
@@ -183,17 +183,13 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     return k
 
 
-def _decide(
-    packed: Array, actions: Array, rounds: float, scores: Array, chances: Array
-) -> tuple[int, int]:
-    """Like `_select`; then close ``rounds`` rounds. Also returns what the rule chose.
-
-    That is another action where the floor explored.
+def _decide(packed: Array, actions: Array, rounds: float, scores: Array, chances: Array) -> int:
+    """Like `_select`; then close ``rounds`` rounds.
 
     Fills ``scores`` and the propensities ``chances``, both (K,).
     """
     if not admissible(packed, actions):
-        return REFUSED, REFUSED
+        return REFUSED
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
@@ -201,19 +197,19 @@ def _decide(
     parameters, state = unpack(packed)
     if not fits(parameters, state, rounds):
         release(packed)
-        return FULL, FULL
+        return FULL
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
-    rule = int(choose(parameters, state, columns, scratch, scores))
+    rule = choose(parameters, state, columns, scratch, scores)
     propensities(parameters, state, columns, scratch, scores, rule, chances)
     mix_floor(packed, rule, chances)
-    k = int(explored(packed, rule, count))
+    k = explored(packed, rule, count)
     if rounds > 0.0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return k, rule
+    return k
 
 
 def _propensities(packed: Array, actions: Array, chances: Array) -> int:

@@ -232,13 +232,13 @@ class Policy(ABC):
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         opened, scores, chances = self.round, np.empty(len(rows)), np.empty(len(rows))
-        chosen, rule = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+        chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen, rule = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+            chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, opened, float(chances[chosen]), scores, rule, chances)
+        return Decision(chosen, opened, float(chances[chosen]), scores, chances)
 
     def propensities(self, actions: Any) -> Array:
         """Probability that ``decide`` would play each action of ``actions`` (K, d), shape (K,).
