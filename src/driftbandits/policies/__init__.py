@@ -13,6 +13,7 @@ from .random import Random
 from .registry import load, register, registered
 from .weighted.d_lints import DLinTS
 from .weighted.d_linucb import DLinUCB
+from .weighted.d_logucb import DLogUCB
 from .weighted.d_rand_linucb import DRandLinUCB
 from .weighted.lb_weight_ucb import LBWeightUCB
 from .weighted.linucb import LinUCB
@@ -26,6 +27,7 @@ __all__ = [
     "AdaptiveSampling",
     "DLinTS",
     "DLinUCB",
+    "DLogUCB",
     "DRandLinUCB",
     "DetectRestartLinUCB",
     "DynamicLinUCB",
