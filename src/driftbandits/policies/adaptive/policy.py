@@ -25,6 +25,7 @@ from .amending import change_noise, change_reward, forget_along
 from .audits import audit_place, auditor
 from .bank import (
     absorb,
+    is_zero,
     memory_of,
     notice,
     pass_rounds,
@@ -74,7 +75,24 @@ from .state import (
 from .weights import any_refuted, bank_in_force, in_force, judge, replace_refuted, residual_of
 
 UNUSUAL = 4.0  # squared widths, in units of what is usual, from which an action is little known
+LARGEST_CONSTANT = 1e12  # nor less than its inverse: far from what is sensible, and from overflow
 LEAST_PRECISION = 1e-3  # of the level in widths: before two rewards it is not known at all
+
+
+# Pure numbers, which have no units that could make them large or small.
+CONSTANTS = (
+    "exploration",
+    "share",
+    "never",
+    "ridge",
+    "conviction",
+    "audit_every",
+    "audit_radius",
+    "curiosity",
+    "false_alarms",
+    "noise_memory",
+    "tail_memory",
+)
 
 
 class Parameters(NamedTuple):
@@ -138,7 +156,7 @@ def spread_out(
                 row[k] = column[k] - centre[i]
             if present[i] == 0.0:
                 for k in range(count):
-                    squares[k] += 0.0 if row[k] == 0.0 else new / unit
+                    squares[k] += 0.0 if is_zero(row[k]) else new / unit
                 continue
             for k in range(count):
                 leverage[k] -= slope[i] * column[k]
@@ -328,7 +346,8 @@ class AdaptiveLinUCB(Detecting):
     for long is tried again.
 
     Choices do not depend on the scale of rewards, a constant added to all of them, or the scale of
-    any feature, and actions may have any norm. Nothing is drawn at random.
+    any feature, and actions may have any norm. Entries below 1e-50 in size count as zeros. Nothing
+    is drawn at random.
     ``detections`` are rounds after which "nothing has changed since the last of these" was refuted.
     There is no regret bound: docs/adaptive.md says what is proved, measured, and weak.
 
@@ -495,10 +514,17 @@ class AdaptiveLinUCB(Detecting):
             non_negative(name, getattr(self, name))
         for name in ("share", "never", "false_alarms"):
             open_unit(name, getattr(self, name))
-        positive("ridge", self.ridge)
-        for name in ("audit_every", "noise_memory", "tail_memory"):
-            if not 1.0 < getattr(self, name) < math.inf:
+        for name in ("ridge", "audit_every", "noise_memory", "tail_memory"):
+            positive(name, getattr(self, name))
+            if name != "ridge" and not getattr(self, name) > 1:
                 raise ValueError(f"{name} must be more than 1, got {getattr(self, name)!r}")
+        for name in CONSTANTS:
+            value = getattr(self, name)
+            if value and not 1 / LARGEST_CONSTANT <= value <= LARGEST_CONSTANT:
+                raise ValueError(
+                    f"{name} must lie between {1 / LARGEST_CONSTANT:g} and {LARGEST_CONSTANT:g}, "
+                    f"got {value!r}"
+                )
         if self.coordinates is not None:
             whole("coordinates", self.coordinates, least=1)
 
