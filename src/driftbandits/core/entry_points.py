@@ -49,6 +49,7 @@ import numpy as np
 
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
+from .clock import CLOCK, can_close
 from .compiling import entry_point, inline_kernel
 from .exploring import explored, mix_floor, only
 from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
@@ -57,6 +58,7 @@ from .replaying import replay_template
 # What an entry point returns in the place of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
 FULL = -2  # an array has to grow first
+STUCK = -3  # the clock cannot move by so much
 
 
 def _unbound(*arguments: Any) -> Any:
@@ -195,9 +197,10 @@ def _decide(packed: Array, actions: Array, rounds: float, scores: Array, chances
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
-    if not fits(parameters, state, rounds):
+    closable = can_close(state.counters[CLOCK], rounds)
+    if not (closable and fits(parameters, state, rounds)):
         release(packed)
-        return FULL
+        return FULL if closable else STUCK
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
@@ -232,18 +235,20 @@ def _propensities(packed: Array, actions: Array, chances: Array) -> int:
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> int:
-    """Close a round, then learn its reward. 1 if done; otherwise REFUSED or FULL."""
+    """Close a round, then learn its reward. 1 if done; otherwise REFUSED, FULL or STUCK."""
     if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
         return REFUSED
     claim(packed)
     parameters, state = unpack(packed)
-    roomy = fits(parameters, state, 1.0)
-    if roomy:
+    done = 1 if can_close(state.counters[CLOCK], 1.0) else STUCK
+    if done > 0 and not fits(parameters, state, 1.0):
+        done = FULL
+    if done > 0:
         packed[STALE] = CHANGED
         advance(parameters, state, 1.0)
         learn(parameters, state, action, reward, 0.0)
     release(packed)
-    return 1 if roomy else FULL
+    return done
 
 
 def _learn_many(
@@ -252,7 +257,7 @@ def _learn_many(
     """Close ``rounds`` rounds, then learn from every row from ``start`` on.
 
     Returns how many are learned by now, fewer than all where an array has to grow first; or
-    REFUSED, with nothing changed. ``start`` is 0, or what an earlier call returned.
+    REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned.
     """
     if start == 0:
         if not admissible(packed, actions):
@@ -263,7 +268,9 @@ def _learn_many(
     claim(packed)
     parameters, state = unpack(packed)
     done = start
-    while done < rewards.size:
+    if start == 0 and not can_close(state.counters[CLOCK], rounds):
+        done = STUCK
+    while 0 <= done < rewards.size:
         closing, age = rounds if done == 0 else 0.0, ages[min(done, ages.size - 1)]
         if not fits(parameters, state, closing):
             break
@@ -279,15 +286,17 @@ def _learn_many(
 
 
 def _advance(packed: Array, rounds: float) -> int:
-    """Close ``rounds`` rounds: 1, or FULL."""
+    """Close ``rounds`` rounds: 1, or FULL or STUCK."""
     claim(packed)
     parameters, state = unpack(packed)
-    roomy = fits(parameters, state, rounds)
-    if roomy:
+    done = 1 if can_close(state.counters[CLOCK], rounds) else STUCK
+    if done > 0 and not fits(parameters, state, rounds):
+        done = FULL
+    if done > 0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return 1 if roomy else FULL
+    return done
 
 
 def _prepare(packed: Array) -> None:

@@ -32,7 +32,7 @@ def stream_state(seed: int, *names: str | int) -> npt.NDArray[np.uint64]:
 
 
 def _entropy(seed: int, *names: str | int) -> int:
-    whole("seed", seed, least=0)
+    whole("seed", seed, least=0, most=None)
     text = "\x1f".join([str(seed), *(f"{type(name).__name__}:{name}" for name in names)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little")
 

@@ -19,9 +19,10 @@ import numpy.typing as npt
 from ..core.arrays import Array, float_array, non_negative, numbers, positive, whole
 from ..core.blocks import Block, BlockError
 from ..core.checks import NORM_SLACK
-from ..core.clock import CLOCK, ages, open_round
+from ..core.clock import CLOCK, LAST_ROUND, ages, check_closing, open_round
 from ..core.entry_points import (
     FULL,
+    STUCK,
     EntryPoints,
     Kernels,
     cannot_amend,
@@ -53,8 +54,8 @@ _NOTHING = np.zeros(0)
 # What a policy may offer beside choosing and learning.
 Operation = Literal["amend", "forget", "widened", "merged"]
 
-# The squares of norms, and sums of them, stay far from overflow.
-LARGEST_BOUND = 1e50
+# The squares of norms, and sums of them, stay far from overflow and from nothing.
+SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
 _FLOOR_STREAM = "floor"
@@ -102,14 +103,15 @@ class Policy(ABC):
     def __post_init__(self) -> None:
         whole("dim", self.dim, least=1)
         positive("action_bound", self.action_bound)
-        if self.action_bound > LARGEST_BOUND:
+        if not SMALLEST_BOUND <= self.action_bound <= LARGEST_BOUND:
             raise ValueError(
-                f"action_bound must be at most {LARGEST_BOUND:g}, got {self.action_bound!r}"
+                f"action_bound must lie between {SMALLEST_BOUND:g} and {LARGEST_BOUND:g}, "
+                f"got {self.action_bound!r}"
             )
         non_negative("floor", self.floor)
         if self.floor > 1:
             raise ValueError(f"floor must be at most 1, got {self.floor!r}")
-        whole("seed", self.seed, least=0)
+        whole("seed", self.seed, least=0, most=None)
         self._validate()
         # Frozen for its users; what begins with an underscore is not configuration.
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
@@ -121,6 +123,11 @@ class Policy(ABC):
             state, stream = self._checked(saved, state)
         object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
         self._adopt(state, stream)
+
+    @property
+    def _is_loaded(self) -> bool:
+        """Whether it is being built from a saved state, which must not be lost to a new rule."""
+        return "_saved" in vars(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are built anew: as they are, the views would lose what they view."""
@@ -236,6 +243,8 @@ class Policy(ABC):
         if chosen == FULL:
             self._make_room(float(rounds))
             chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+        if chosen == STUCK:
+            check_closing(self._state.counters[CLOCK], float(rounds))
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
         return Decision(chosen, opened, float(chances[chosen]), scores, chances)
@@ -312,9 +321,12 @@ class Policy(ABC):
     def advance(self, *, rounds: float = 1) -> None:
         """Close rounds without their rewards; a fraction moves the clock by that much."""
         positive("rounds", rounds)
-        if self._calls.advance(self._packed, float(rounds)) == FULL:
+        done = self._calls.advance(self._packed, float(rounds))
+        if done == FULL:
             self._make_room(float(rounds))
-            self._calls.advance(self._packed, float(rounds))
+            done = self._calls.advance(self._packed, float(rounds))
+        if done == STUCK:
+            check_closing(self._state.counters[CLOCK], float(rounds))
 
     def forget(self, coordinates: Any) -> None:
         """Clear what is known along ``coordinates``: as if all actions had had zeros there.
@@ -418,6 +430,7 @@ class Policy(ABC):
         does not hold its parameter.
         """
         self._check_fit(block, regret, missing)
+        check_closing(self._state.counters[CLOCK], float(block.rounds))
         _, actions, parameters, means, best, noise, _ = block
         arrays = (actions, parameters, means, best, noise, regret, missing)
         played = self._calls.play(self._packed, *arrays, 0)
@@ -517,6 +530,11 @@ class Policy(ABC):
         for name, expected in initial._asdict().items():
             self._check_restored(name, arrays[name], expected)
         state = initial._replace(**arrays)
+        if not 0.0 <= state.counters[CLOCK] <= LAST_ROUND:
+            raise StateFileError(
+                f"array counters has a clock of {state.counters[CLOCK]}, "
+                f"not one from 0 to {LAST_ROUND:.0f}"
+            )
         for position, (least, most) in self._counter_ranges(state).items():
             value = state.counters[position]
             if not (least <= value <= most and value.is_integer()):
@@ -581,6 +599,8 @@ class Policy(ABC):
         while 0 <= done < len(rows):
             self._make_room(rounds if done == 0 else 0.0)
             done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, done)
+        if done == STUCK:
+            check_closing(self._state.counters[CLOCK], rounds)
         if done < 0:
             refuse(self.dim, self.action_bound, rows, rewards)
 

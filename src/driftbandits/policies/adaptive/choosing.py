@@ -11,7 +11,7 @@ from ...core.arrays import Array
 from ...core.compiling import entry_point, lean_kernel
 from ...core.linalg import argmax, clear
 from .audits import audit_place, auditor
-from .bank import prior_variance
+from .bank import is_zero, prior_variance
 from .learning import Parameters
 from .level import level_of
 from .state import ANCHORED, PRECISION, REMEMBERED, UNIT, VARIANCE, State
@@ -58,7 +58,7 @@ def spread_out(
                 row[k] = column[k] - centre[i]
             if present[i] == 0.0:
                 for k in range(count):
-                    squares[k] += 0.0 if row[k] == 0.0 else new / unit
+                    squares[k] += 0.0 if is_zero(row[k]) else new / unit
                 continue
             for k in range(count):
                 leverage[k] -= slope[i] * column[k]

@@ -31,7 +31,8 @@ class AdaptiveLinUCB(AdaptivePolicy):
     for long is tried again.
 
     Choices do not depend on the scale of rewards, a constant added to all of them, or the scale of
-    any feature, and actions may have any norm. Nothing is drawn at random.
+    any feature, and actions may have any norm. Entries below 1e-50 in size count as zeros. Nothing
+    is drawn at random.
     ``detections`` are rounds after which "nothing has changed since the last of these" was refuted.
     There is no regret bound: docs/explanation/adaptive.md says what is proved, measured, and weak.
 

@@ -43,6 +43,23 @@ from .state import (
     widened,
 )
 
+LARGEST_CONSTANT = 1e12  # nor less than its inverse: far from what is sensible, and from overflow
+
+# Pure numbers, which have no units that could make them large or small.
+CONSTANTS = (
+    "exploration",
+    "share",
+    "never",
+    "ridge",
+    "conviction",
+    "audit_every",
+    "audit_radius",
+    "curiosity",
+    "false_alarms",
+    "noise_memory",
+    "tail_memory",
+)
+
 ADAPTIVE = Kernels(
     name="adaptive",
     Parameters=Parameters,
@@ -204,10 +221,17 @@ class AdaptivePolicy(Detecting):
             non_negative(name, getattr(self, name))
         for name in ("share", "never", "false_alarms"):
             open_unit(name, getattr(self, name))
-        positive("ridge", self.ridge)
-        for name in ("audit_every", "noise_memory", "tail_memory"):
-            if not 1.0 < getattr(self, name) < math.inf:
+        for name in ("ridge", "audit_every", "noise_memory", "tail_memory"):
+            positive(name, getattr(self, name))
+            if name != "ridge" and not getattr(self, name) > 1:
                 raise ValueError(f"{name} must be more than 1, got {getattr(self, name)!r}")
+        for name in CONSTANTS:
+            value = getattr(self, name)
+            if value and not 1 / LARGEST_CONSTANT <= value <= LARGEST_CONSTANT:
+                raise ValueError(
+                    f"{name} must lie between {1 / LARGEST_CONSTANT:g} and {LARGEST_CONSTANT:g}, "
+                    f"got {value!r}"
+                )
         if self.coordinates is not None:
             whole("coordinates", self.coordinates, least=1)
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...core.arrays import Array, open_unit
 from ...core.compiling import inline_kernel, large_kernel, lean_kernel
 from ...core.entry_points import Kernels
 from ...core.linalg import (
@@ -392,13 +392,16 @@ def merged(one: Any, other: Any) -> Any:
     rows = rows[np.argsort(rows[:, -1], kind="stable")]
     counters[FIRST], counters[STORED] = 0.0, len(rows)
     capacity = max(len(one.history), len(other.history), len(rows))
+    belated = np.zeros_like(one.belated)
+    # The sums of |r|, and the largest that they have been: see `_store`.
+    belated[:1, -2:] = one.belated[:1, -2:] + other.belated[:1, -2:]
     return one._replace(
         gram=added(one.gram, other.gram, scale),
         gram_squared=added(one.gram_squared, other.gram_squared, scale**2),
         moment=added(one.moment, other.moment, scale),
         counters=counters,
         history=padded(rows, capacity, rows.shape[1]),
-        belated=np.zeros_like(one.belated),
+        belated=belated,
     )
 
 
@@ -426,6 +429,13 @@ class WeightedEstimate(EstimatingPolicy):
     def moment(self) -> Array:
         """b, shape (d,), in those units."""
         return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
+
+    def _check_discount(self, gamma: float) -> None:
+        """Refuse a discount that is none, or under which rounding would exceed the ridge."""
+        open_unit("gamma", gamma)
+        # A reward of the open round weighs 1/γ until the round closes, and in Ṽ the square of that.
+        ratio = self.action_bound**2 / (self.ridge * gamma**2)
+        self._check_ratio("action_bound²/(ridge gamma²)", ratio)
 
     def _parameters_with(
         self,
