@@ -46,11 +46,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import float64, int64
 
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .clock import CLOCK, can_close
-from .compiling import entry_point, inline_kernel
+from .compiling import entry_suite, inline_kernel
 from .exploring import explored, mix_floor, only
 from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
@@ -373,24 +374,49 @@ def _play(
     return t
 
 
+# Types of arguments; the packed policy comes first.
+_VECTOR, _MATRIX, _BLOCK, _INTEGERS = float64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1]
+
+# What is compiled together: the everyday calls, and what not everybody needs.
+_SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
+    {
+        "select": (_select, (_VECTOR, _MATRIX)),
+        "score": (_score, (_VECTOR, _MATRIX, _VECTOR)),
+        "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR, _VECTOR)),
+        "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
+        "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
+        "advance": (_advance, (_VECTOR, float64)),
+        "prepare": (_prepare, (_VECTOR,)),
+    },
+    {
+        "amend": (_amend, (_VECTOR, _VECTOR, float64, float64, float64)),
+        "forget": (_forget, (_VECTOR, _VECTOR)),
+    },
+    {
+        "propensities": (_propensities, (_VECTOR, _MATRIX, _VECTOR)),
+    },
+    {
+        "play": (
+            _play,
+            (_VECTOR, _BLOCK, _MATRIX, _MATRIX, _VECTOR, _MATRIX, _VECTOR, _VECTOR, int64),
+        ),
+    },
+    {
+        "replay": (
+            replay_template,
+            (_VECTOR, *[_INTEGERS] * 3, *[_MATRIX] * 2, int64, _INTEGERS, _VECTOR, _INTEGERS),
+        ),
+    },
+)
+
+
 @cache
 def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     """The entry points of a policy's kernels, for a state of ``fields``; compiled on first call."""
     names = kernels._asdict()
     label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype.kind}" for field in fields)])
     names["unpack"] = unpacker(names["Parameters"], names["State"], fields)
-    templates = EntryPoints(
-        select=_select,
-        score=_score,
-        decide=_decide,
-        propensities=_propensities,
-        learn_one=_learn_one,
-        learn_many=_learn_many,
-        advance=_advance,
-        prepare=_prepare,
-        amend=_amend,
-        forget=_forget,
-        play=_play,
-        replay=replay_template,
-    )
-    return EntryPoints(*(entry_point(template, label, **names) for template in templates))
+    calls: dict[str, Callable[..., Any]] = {}
+    for suite in _SUITES:
+        calls |= entry_suite(suite, label, **names)
+    return EntryPoints(**calls)
