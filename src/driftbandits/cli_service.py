@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,8 @@ def _service() -> Iterator[None]:
         raise _WrongSettings(error.detail) from None
     except JournalError as error:
         raise click.ClickException(f"journal: {error}") from None
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
 
 
 @click.command()
@@ -74,6 +77,11 @@ def serve(config: Path | None, listen: str | None, data: Path | None) -> None:
         settings = _settings(config, listen, data)
         server, address = start(settings)
         server.run(ready=lambda: _greet(settings, str(address), to_try=config is None))
+
+
+def serve_alone() -> None:
+    """Run `driftbandits serve` without loading the other commands."""
+    serve(sys.argv[2:], prog_name="driftbandits serve")
 
 
 def _settings(config: Path | None, listen: str | None, data: Path | None) -> Settings:

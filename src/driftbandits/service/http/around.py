@@ -52,7 +52,7 @@ class Around:
             Route("GET", "/openapi.json", None, self.openapi, "This description.",
                   gives=dict[str, Any]),
             Route("GET", "/dashboard", None, self.page, "The dashboard.", media=html),
-            Route("GET", "/dashboard/events", "reader", self.events,
+            Route("GET", "/dashboard/events", "reader", self.stream,
                   "All diagnostics once per second, as server-sent events.", media=EVENTS_TYPE),
             Route("GET", "/dashboard/{file}", None, self.file, "A file of the dashboard.",
                   media=b"*/*", refusals=(404,)),
@@ -88,7 +88,7 @@ class Around:
         """GET /dashboard/{file}."""
         return self._file(call.names[0])
 
-    def events(self, call: Call) -> Stream:
+    def stream(self, call: Call) -> Stream:
         """GET /dashboard/events."""
         return Stream(self._latest, self._draining)
 
