@@ -23,6 +23,7 @@ from . import (
     online,
     rivals,
     scaling,
+    service,
     simulation,
     startup,
 )
@@ -41,6 +42,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     scaling,
     startup,
     logs,
+    service,
 )
 ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks, ablations)
 

@@ -17,6 +17,7 @@ from schemathesis.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+
 from service_running import serving
 
 CHECKS = [

@@ -79,7 +79,7 @@ class App:
             await _send(answer, send)
 
     async def _answer(
-        self, route: Route, names: list[str], scope: Scope, receive: Receive
+        self, route: Route, names: tuple[str, ...], scope: Scope, receive: Receive
     ) -> Answer | Stream:
         caller = self._admission.admit(route.role, scope["headers"])
         if self.vitals.under_way > self._limits.requests and route.role is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -26,7 +27,7 @@ class Call(NamedTuple):
         caller: Who asks.
     """
 
-    names: list[str]
+    names: tuple[str, ...]
     body: bytes
     query: bytes
     caller: Caller
@@ -123,8 +124,10 @@ class Router:
             node.methods[route.method] = route
             if route.method == "GET":
                 node.methods["HEAD"] = route
+        # Most requests have one of a few paths, those of the policies' decisions.
+        self.find = lru_cache(maxsize=512)(self._find)
 
-    def find(self, method: str, raw_path: bytes) -> tuple[Route, list[str]]:
+    def _find(self, method: str, raw_path: bytes) -> tuple[Route, tuple[str, ...]]:
         """The route, and what the path has in the places that vary.
 
         Segments are split before they are decoded: a ``%2F`` in a name is part of the name.
@@ -147,7 +150,7 @@ class Router:
         route = node.methods.get(method)
         if route is None:
             raise NotAllowed(node.methods)
-        return route, names
+        return route, tuple(names)
 
 
 class NotAllowed(Problem):
