@@ -17,6 +17,7 @@ from driftbandits.service.http.server import Server
 from driftbandits.service.journal.contract import Store
 from driftbandits.service.journal.memory import MemoryStore
 from driftbandits.service.policy_settings import PolicySettings
+from driftbandits.service.warming import warm
 
 # A learner whose choices can be worked out by hand: no floor, one coordinate per action.
 PLAIN: dict[str, Any] = {
@@ -44,7 +45,9 @@ def serving(
     """A server with the policies, "plain" unless others are given; ended and closed at the end."""
     house = house or House.open(store or MemoryStore())
     for name, settings in ({"plain": PLAIN} if policies is None else policies).items():
-        house.put_policy(name, PolicySettings.from_dict(settings))
+        made = PolicySettings.from_dict(settings)
+        house.put_policy(name, made)
+        warm(made)
     house.commit()
     listener = bound_socket(Address("127.0.0.1", 0))
     server = Server(

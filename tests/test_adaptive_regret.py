@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.elsewhere.parts import Outliers
+from studies.elsewhere.parts import Outliers
 
 from driftbandits import DLinUCB, LinUCB, Policy
 from driftbandits.environments import (

@@ -26,6 +26,7 @@ PUBLIC = (
     "driftbandits.logs",
     "driftbandits.policies",
     "driftbandits.simulation",
+    "driftbandits.testing",
 )
 
 

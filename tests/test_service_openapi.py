@@ -52,8 +52,8 @@ def attack(url: str, examples: int) -> int:
     """Send generated requests, valid and not, to every path that ends; return how many."""
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json").exclude(path="/dashboard/events")
     sent = 0
-    for result in schema.get_all_operations():
-        operation = result.ok()
+    found: list[Any] = list(schema.get_all_operations())
+    for operation in (result.ok() for result in found):
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
 
             @settings(
@@ -78,7 +78,7 @@ def attack(url: str, examples: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "examples", [4, pytest.param(100, marks=pytest.mark.thorough)], ids=["few", "many"]
+    "examples", [2, pytest.param(40, marks=pytest.mark.thorough)], ids=["few", "many"]
 )
 def test_no_generated_request_breaks_the_server(url: str, examples: int) -> None:
     assert attack(url, examples) > 24 * examples

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
 
-from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, Problem, SWLinUCB, registered
+from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, SWLinUCB
 from driftbandits.core.blocks import Block
-from driftbandits.core.packing import BUSY, claim_entry
+from driftbandits.core.packing import BUSY
 
 DIM = 20
 
@@ -30,37 +29,6 @@ def block(rounds: int) -> Block:
         noise=rng.standard_normal((rounds, 1)),
         longest=1.0,
     )
-
-
-def calls(policy: Policy) -> dict[str, Callable[[], Any]]:
-    """All that reads or changes the arrays of a state."""
-    one, saved = np.full(policy.dim, 0.1), policy.state()
-    return {
-        "select": lambda: policy.select(one[None]),
-        "update": lambda: policy.update(one, 1.0),
-        "batch": lambda: policy.update(np.array([one, one]), [1.0, 1.0]),
-        "late": lambda: policy.update(one, 1.0, round=1),
-        "advance": lambda: policy.advance(),
-        "state": lambda: policy.state(),
-        "copy": lambda: policy.copy(),
-        "restore": lambda: policy.restore(saved),
-    }
-
-
-@pytest.mark.parametrize("name", calls(DLinUCB(dim=1, gamma=0.9)))
-def test_a_call_while_another_runs_is_refused(name: str) -> None:
-    for kind in registered().values():
-        policy = kind.tuned(Problem(dim=2, horizon=100, budget=1.0))
-        policy.update([0.1, 0.1], 1.0)
-        before, call = policy.state(), calls(policy)[name]
-        claim_entry(policy._packed)  # as a call in another thread does
-        with pytest.raises(RuntimeError, match="two threads use one policy"):
-            call()
-        policy._packed[BUSY] = 0.0  # as it does in the end
-        for array_name, array in policy.state().items():
-            np.testing.assert_array_equal(array, before[array_name])
-        call()
-        call()
 
 
 def test_what_runs_in_a_thread_is_not_disturbed() -> None:

@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from . import experiments
 from ._version import __version__
 from .cli_errors import errors_of, exit_codes
+from .cli_journal import journal_group
 from .cli_log import log_group
 from .cli_service import SERVICE_COMMANDS
 from .experiments import BUILT_IN, Experiment, SettingsError
@@ -61,7 +62,7 @@ def cli() -> None:
     """
 
 
-for _command in (log_group, *SERVICE_COMMANDS):
+for _command in (log_group, journal_group, *SERVICE_COMMANDS):
     cli.add_command(_command)
 
 

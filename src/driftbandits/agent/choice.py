@@ -19,12 +19,12 @@ class Choice:
         action: Name of the action to show.
         propensity: Probability with which this action was shown.
         round: The policy's round that the reward belongs to.
-        proposed: What the policy's rule chose. ``action`` is another one in shadow mode, where it
-            is the baseline, and where the floor explored.
+        proposed: The most probable action: what the policy's rule chose, unless the rule itself
+            draws at random. ``action`` is another one in shadow mode, where it is the baseline,
+            and where the floor explored.
         actions: Names of the actions that could be shown, in the order in which they came.
         scores: What the policy ranks them by, shape (K,).
-        floor: Probability with which any action was to be shown in the place of ``proposed``; None
-            in shadow mode, where only the baseline is.
+        propensities: Probability with which the policy would have shown each of them, shape (K,).
         prediction: Reward that the policy expected of ``action``, in every 16th decision; None in
             all others, and where the policy has no estimate.
     """
@@ -36,7 +36,7 @@ class Choice:
     proposed: str
     actions: tuple[str, ...] = field(repr=False)
     scores: Array = field(repr=False)
-    floor: float | None = field(repr=False)
+    propensities: Array = field(repr=False)
     prediction: float | None = field(repr=False)
 
     @cached_property
@@ -45,18 +45,3 @@ class Choice:
         order = np.argsort(-self.scores, kind="stable").tolist()
         names = self.actions
         return (self.action, *(names[k] for k in order if names[k] != self.action))
-
-    @cached_property
-    def probabilities(self) -> Array:
-        """Probability of each of ``actions`` to be shown, given what the rule chose, shape (K,).
-
-        NaN for those that were not chosen where the rule itself draws at random without a floor.
-        """
-        count = len(self.actions)
-        if self.floor is not None and self.floor > 0.0:
-            chances = np.full(count, self.floor / count)
-            chances[self.actions.index(self.proposed)] += 1.0 - self.floor
-            return chances
-        chances = np.full(count, 0.0 if self.propensity == 1.0 else np.nan)
-        chances[self.actions.index(self.action)] = self.propensity
-        return chances

@@ -17,9 +17,10 @@ Optional, with a default each:
         compute what `choose` reads (a factor, an estimate, a radius) from the sums. Called before a
         choice if the sums have changed, perhaps more often: it depends on the state alone, and
         draws nothing
-    propensity(parameters, state, columns, scratch, scores, chosen) -> probability
-        with which `choose` gives ``chosen``; called after it, and may overwrite ``scores``. NaN
-        where there is no closed form. Without it: 1, for rules that draw nothing
+    propensities(parameters, state, columns, scratch, scores, rule, chances)
+        fill ``chances`` (K,) with the probability that `choose` gives each column; called after it
+        has filled ``scores`` and given ``rule``. NaN where there is no closed form. Without it: 1
+        for ``rule`` and 0 for the others, for rules that draw nothing
     late(parameters, state, age)
         note that an observation comes in that no closing round comes with; called before `learn`
     misses(parameters, state, theta) -> bool
@@ -49,8 +50,8 @@ import numpy as np
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .compiling import entry_point, inline_kernel
-from .exploring import explored, propensity_at
-from .packing import CHANGED, FLOOR, FRESH, STALE, Field, claim, release, unpacker
+from .exploring import explored, mix_floor, only
+from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
 
 # What an entry point returns in the place of a result, with nothing changed.
@@ -64,7 +65,7 @@ def _unbound(*arguments: Any) -> Any:
 
 
 unpack = choose = learn = advance = prepare = misses = late = _unbound
-propensity = fits = amend = forget = _unbound
+propensities = fits = amend = forget = _unbound
 
 
 @inline_kernel
@@ -85,10 +86,16 @@ def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
 
 @inline_kernel
 def certain(
-    parameters: Any, state: Any, columns: Array, scratch: Array, scores: Array, chosen: int
-) -> float:
+    parameters: Any,
+    state: Any,
+    columns: Array,
+    scratch: Array,
+    scores: Array,
+    rule: int,
+    chances: Array,
+) -> None:
     """For policies that draw nothing."""
-    return 1.0
+    only(rule, chances)
 
 
 @inline_kernel
@@ -122,7 +129,7 @@ class Kernels(NamedTuple):
     prepare: Callable[..., None] = nothing_to_prepare
     misses: Callable[..., bool] = never_misses
     late: Callable[..., None] = late_is_no_matter
-    propensity: Callable[..., float] = certain
+    propensities: Callable[..., None] = certain
     fits: Callable[..., bool] = always_fits
     amend: Callable[..., bool] = cannot_amend
     forget: Callable[..., None] = cannot_forget
@@ -133,7 +140,8 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    decide: Callable[..., tuple[int, int, float]]
+    decide: Callable[..., int]
+    propensities: Callable[..., int]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
     advance: Callable[..., int]
@@ -175,15 +183,13 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     return k
 
 
-def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tuple[int, int, float]:
+def _decide(packed: Array, actions: Array, rounds: float, scores: Array, chances: Array) -> int:
     """Like `_select`; then close ``rounds`` rounds.
 
-    Also returns what the rule chose before the floor, and the propensity of the choice.
-
-    Fills ``scores`` (K,).
+    Fills ``scores`` and the propensities ``chances``, both (K,).
     """
     if not admissible(packed, actions):
-        return REFUSED, REFUSED, 0.0
+        return REFUSED
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
@@ -191,22 +197,38 @@ def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tupl
     parameters, state = unpack(packed)
     if not fits(parameters, state, rounds):
         release(packed)
-        return FULL, FULL, 0.0
+        return FULL
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
-    rule = int(choose(parameters, state, columns, scratch, scores))
-    k = int(explored(packed, rule, count))
-    # With a floor, the propensity given the rule's own draw: exact, and free.
-    if packed[FLOOR] > 0.0:
-        chance = propensity_at(packed[FLOOR], rule, k, count)
-    else:
-        chance = propensity(parameters, state, columns, scratch, scores, k)
+    rule = choose(parameters, state, columns, scratch, scores)
+    propensities(parameters, state, columns, scratch, scores, rule, chances)
+    mix_floor(packed, rule, chances)
+    k = explored(packed, rule, count)
     if rounds > 0.0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return k, rule, chance
+    return k
+
+
+def _propensities(packed: Array, actions: Array, chances: Array) -> int:
+    """The propensities of `_decide`; what is drawn on the way is used up."""
+    if not admissible(packed, actions):
+        return REFUSED
+    count, dim = actions.shape
+    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, room[:dim])
+    claim(packed)
+    parameters, state = unpack(packed)
+    if packed[STALE] != FRESH:
+        prepare(parameters, state)
+        packed[STALE] = FRESH
+    rule = choose(parameters, state, room[:dim], scratch, room[dim])
+    propensities(parameters, state, room[:dim], scratch, room[dim], rule, chances)
+    mix_floor(packed, rule, chances)
+    release(packed)
+    return 0
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> int:
@@ -352,6 +374,7 @@ def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
         select=_select,
         score=_score,
         decide=_decide,
+        propensities=_propensities,
         learn_one=_learn_one,
         learn_many=_learn_many,
         advance=_advance,

@@ -74,9 +74,10 @@ def replay(policy: Policy, events: Iterable[Event] | Packed) -> Outcomes:
     wrong = first_wrong(policy._packed, *table, clock)
     if wrong >= 0:
         _explain(policy, table, int(wrong))
-    for kind, operation in ((AMEND, "amend"), (FORGET, "forget")):
-        if (table.kinds == kind).any():
-            policy._check_offered(operation)
+    if (table.kinds == AMEND).any():
+        policy._check_offered("amend")
+    if (table.kinds == FORGET).any():
+        policy._check_offered("forget")
     count = len(table.kinds)
     chosen, chances = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
     arrays = policy._packed

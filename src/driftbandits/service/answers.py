@@ -7,14 +7,16 @@ from typing import Any
 import msgspec
 
 from .journal.records import AnyRecord, Decided, Offer, Outcome, decode_offer
-from .messages import DecisionAnswer, NamedAction
+from .messages import DecisionAnswer
 
 
 def answer_of(record: Decided, offer: Offer, *, repeated: bool = False) -> DecisionAnswer:
     """The answer to a decision, from its record alone."""
     outcome, names = record.outcome, offered(offer)
     assert outcome is not None
-    places = [outcome.chosen, *(k for k in outcome.order if k != outcome.chosen)]
+    places = outcome.order.copy()
+    places.remove(outcome.chosen)
+    places.insert(0, outcome.chosen)
     return DecisionAnswer(
         event_id=record.event_id,
         action=names[outcome.chosen],
@@ -30,7 +32,7 @@ def answer_of(record: Decided, offer: Offer, *, repeated: bool = False) -> Decis
 
 def offered(offer: Offer) -> list[str]:
     """Ids of the actions that could be shown, in the order in which they came."""
-    names = [a.id if isinstance(a, NamedAction) else a for a in offer.actions]
+    names = [action if type(action) is str else action.id for action in offer.actions]  # type: ignore[union-attr]
     if offer.exclude:
         gone = set(offer.exclude)
         return [name for name in names if name not in gone]
@@ -38,10 +40,12 @@ def offered(offer: Offer) -> list[str]:
 
 
 def _probabilities(outcome: Outcome, places: list[int]) -> list[float]:
-    """floor/K each and 1 − floor for the learner's choice; in shadow mode 1 for the baseline."""
+    """The learner's, in the order of ``places``; in shadow mode 1 for the baseline."""
     count = len(places)
-    if outcome.mode == "shadow" or outcome.floor == 0.0:
+    if outcome.mode == "shadow":
         return [1.0, *[0.0] * (count - 1)]
+    if outcome.chances is not None:
+        return [outcome.chances[k] for k in places]
     chances = [outcome.floor / count] * count
     chances[places.index(outcome.proposed)] += 1.0 - outcome.floor
     return chances

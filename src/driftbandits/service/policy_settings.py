@@ -118,7 +118,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         given = [name for name in _OWN if name in self.config]
         if given:
             raise BadSettings(f"config must not have {given[0]}, which the service sets")
-        if self.floor == 0 and kind.kernels.propensity is not certain:
+        if self.floor == 0 and not draws_nothing(kind):
             raise BadSettings(
                 f"floor must be above 0 for {kind.label}, which draws at random, so that the "
                 "probability of every action is known; got 0"
@@ -133,6 +133,11 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             )
         except (ValueError, TypeError) as error:
             raise BadSettings(f"config: {error}") from None
+
+
+def draws_nothing(kind: type[Policy]) -> bool:
+    """Whether the rule of a policy, without the floor, is not random."""
+    return kind.kernels.propensities is certain
 
 
 def learner_class(name: str) -> type[Policy]:

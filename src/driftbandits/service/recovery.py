@@ -72,15 +72,8 @@ def verify(store: Store) -> Report:
     for made in snapshots.values():
         if not made.intact:
             raise DamagedJournal(f"the snapshot at record {made.number} is damaged")
-    report = Report()
-    if store.first == 1:
-        state, link = State(), GENESIS
-    else:
-        oldest = snapshots.get(store.first - 1)
-        if oldest is None:
-            raise DamagedJournal(f"the records before {store.first} are missing")
-        state, link = State.from_bytes(oldest.payload), oldest.link
-        report.snapshot = oldest.number
+    state, link = oldest(store)
+    report = Report(snapshot=state.number or None)
 
     def compare(state: State) -> None:
         made = snapshots.get(state.number)
@@ -95,6 +88,16 @@ def verify(store: Store) -> Report:
         report.differing.append(replayed.state.number)
         report.notes.append("recovery from the newest snapshot ends in another state")
     return report
+
+
+def oldest(store: Store) -> tuple[State, bytes]:
+    """The state before the first record that is kept, and its link."""
+    if store.first == 1:
+        return State(), GENESIS
+    for made in store.snapshots():
+        if made.number == store.first - 1 and made.intact:
+            return State.from_bytes(made.payload), made.link
+    raise DamagedJournal(f"the records before {store.first} are missing, and so is a snapshot")
 
 
 def _start(store: Store, report: Report) -> tuple[State, bytes]:

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks.measure import Array, Row, Say
 
-from ..measure import Array, Row, Say
 from .labelled import Labelled
 from .place import Place
 from .section import play

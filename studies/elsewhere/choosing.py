@@ -1,11 +1,12 @@
 """Environments that were looked at while the constants of `AdaptiveLinUCB` were chosen.
 
-Titles and order are those of the table in docs/adaptive.md.
+Titles and order are those of the table in docs/explanation/adaptive.md.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.measure import Array
 
 from driftbandits.environments import (
     ActionSequence,
@@ -19,7 +20,6 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 
-from ..measure import Array
 from .parts import Clicks, DrawnPath, WithIntercept, directions
 from .place import Place, arms, drifting_arms, fresh, swinging
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from .players import BayesianBandits, Player, VowpalWabbit
+from benchmarks.players import BayesianBandits, Player, VowpalWabbit
 
 Axes = Mapping[str, tuple[float, ...]]
 

@@ -1,11 +1,12 @@
 """Environments that were looked at when the constants of `AdaptiveLinUCB` were fixed.
 
-Titles and order are those of the table in docs/adaptive.md.
+Titles and order are those of the table in docs/explanation/adaptive.md.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.measure import Array
 
 from driftbandits.environments import (
     DrawnActions,
@@ -18,7 +19,6 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 
-from ..measure import Array
 from .parts import Clicks, DrawnPath, Frozen, StudentT, WanderingNoise, WithIntercept, directions
 from .place import Place, arms, drifting_arms, fresh, swinging
 

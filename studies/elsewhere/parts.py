@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from benchmarks.measure import Array
 
 from driftbandits.core.arrays import float_array
 from driftbandits.core.randomness import stream
@@ -21,8 +22,6 @@ from driftbandits.environments import (
 )
 from driftbandits.environments import actions as action_sets
 from driftbandits.environments import noise as noises
-
-from ..measure import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from benchmarks.measure import Array
 
 from driftbandits.environments import (
     ActionSet,
@@ -20,7 +21,6 @@ from driftbandits.environments import (
 )
 from driftbandits.environments import actions as action_sets
 
-from ..measure import Array
 from .parts import DrawnPath, directions
 from .place import Place
 

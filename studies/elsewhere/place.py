@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from benchmarks import problems
 
 from driftbandits import Problem
 from driftbandits.environments import (
@@ -21,7 +22,6 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 
-from .. import problems
 from .parts import DrawnPath
 
 

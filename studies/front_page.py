@@ -74,7 +74,7 @@ def replaced(text: str, inner: str) -> str:
 
 def main() -> None:
     """Write the tables of a folder of results into the files that show them."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.front_page", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m studies.front_page", description=__doc__)
     parser.add_argument("results", type=Path, help="where `driftbandits reproduce` wrote to")
     arguments = parser.parse_args()
     results = {name: Result.load(arguments.results / name) for name in ENVIRONMENTS}

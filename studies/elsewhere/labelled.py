@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.measure import Array
 
 from driftbandits.core.randomness import stream
 from driftbandits.environments import (
@@ -20,8 +21,6 @@ from driftbandits.environments import (
     Trajectory,
 )
 from driftbandits.environments.noise import NoiseSequence
-
-from ..measure import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import Row, Say
+
 from driftbandits import AdaptiveLinUCB
 from driftbandits.core.storage import atomic_write
 from driftbandits.environments import Environment
@@ -17,7 +19,6 @@ from driftbandits.experiments.standings import table
 from driftbandits.simulation import simulate
 
 from .elsewhere.everyday import EVERYDAY
-from .measure import Row, Say
 
 NAME = "ablations"
 RESULTS = Path(__file__).parents[1] / "results" / NAME

@@ -15,11 +15,10 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from benchmarks.measure import Array, Row, Say, mean_and_error
 
 from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, Random
 from driftbandits.core.randomness import stream
-
-from .measure import Array, Row, Say, mean_and_error
 
 NAME = "clicks"
 RATES = np.linspace(0.02, 0.16, 8)

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks.libraries import play, unusable
+from benchmarks.measure import Array, Row, Say, mean_and_error
 
 from driftbandits import AdaptiveLinUCB, DLinUCB, Problem
 from driftbandits.core.storage import atomic_write
@@ -29,8 +31,6 @@ from driftbandits.simulation import simulate
 
 from .grids import Setting, settings
 from .kept import digest, drawn
-from .libraries import play, unusable
-from .measure import Array, Row, Say, mean_and_error
 
 NAME = "rivals"
 ENVIRONMENTS = ("abrupt", "slow", "stationary")

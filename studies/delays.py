@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from benchmarks.measure import Row, Say, mean_and_error
+
 from driftbandits import Policy, registered
 from driftbandits.core.arrays import Array
 from driftbandits.experiments import suite
 from driftbandits.experiments.settings import prepare
 from driftbandits.simulation import simulate
-
-from .measure import Row, Say, mean_and_error
 
 NAME = "delays"
 ENVIRONMENTS = ("fixed-actions", "abrupt")

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.measure import Array, Row, Say, mean_and_error
+
 from driftbandits import AdaptiveLinUCB
 from driftbandits.core.storage import atomic_write
 from driftbandits.experiments.contestants import NO_FORGETTING, fixed_discounts
@@ -22,7 +24,6 @@ from driftbandits.simulation import simulate
 from driftbandits.simulation.statistics import mean_interval
 
 from ..kept import drawn
-from ..measure import Array, Row, Say, mean_and_error
 from .afterwards import AFTERWARDS
 from .choosing import CHOOSING
 from .everyday import EVERYDAY

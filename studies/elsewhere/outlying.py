@@ -1,18 +1,18 @@
 """Rewards that are mostly alike and now and then very different.
 
 They were looked at when `AdaptiveLinUCB` was taught the tails of the noise. Titles and order are
-those of the table in docs/adaptive.md. Where no sub-Gaussian constant is of use, D-LinUCB is told
-the standard deviation at the arm that is best at first.
+those of the table in docs/explanation/adaptive.md. Where no sub-Gaussian constant is of use,
+D-LinUCB is told the standard deviation at the arm that is best at first.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.measure import Array
 
 from driftbandits.environments import Environment, PiecewiseConstant, Sphere, canonical_basis
 from driftbandits.environments.random_paths import RandomJumps
 
-from ..measure import Array
 from .parts import Clicks, DrawnPath, Outliers, Sales, WithIntercept, directions
 from .place import Place, arms, fresh
 
