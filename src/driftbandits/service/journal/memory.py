@@ -54,7 +54,7 @@ class MemoryStore:
         self._check_open()
         others = [kept for kept in self._snapshots if kept.number != snapshot.number]
         newest_first = sorted([*others, snapshot], key=lambda kept: -kept.number)
-        gone = superfluous([(kept.number, kept.time) for kept in newest_first])
+        gone = superfluous([(kept.number, kept.time) for kept in newest_first], base=self.first - 1)
         self._snapshots = [kept for kept in newest_first if kept.number not in gone]
 
     def snapshots(self) -> Iterator[Snapshot]:

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 import apsw
 import msgspec
 
+from ...core.storage import sync_folder
 from ..errors import DamagedJournal, JournalError
 from .chain import Entry, Snapshot
 from .memory import check_next
@@ -123,7 +124,7 @@ class SQLiteStore:
             self._database.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row
             )
-            for number in superfluous(self._made()):
+            for number in superfluous(self._made(), base=self.first - 1):
                 self._database.execute("DELETE FROM snapshots WHERE number = ?", (number,))
 
     def snapshots(self) -> Iterator[Snapshot]:
@@ -147,17 +148,29 @@ class SQLiteStore:
         return int(gone or 0)
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Copy to a new file; entries appended meanwhile are copied too."""
+        """Copy to a new file, whole or not at all; entries appended meanwhile are copied too."""
         if target.exists():
             raise JournalError(f"{target} exists already; a backup goes to a new file")
-        with self._failing():
-            copy = apsw.Connection(os.fspath(target))
+        part = target.with_name(f"{target.name}.part")
+        part.unlink(missing_ok=True)
+        try:
+            with self._failing():
+                yield from self._copy(part)
+                part.replace(target)
+                sync_folder(target.parent)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _copy(self, target: Path) -> Iterator[int]:
+        copy = apsw.Connection(os.fspath(target))
+        try:
             with copy.backup("main", self._database, "main") as pieces:
                 while not pieces.done:
                     pieces.step(_PAGES)
                     yield pieces.remaining
             # A file of its own, without a log beside it.
             copy.pragma("journal_mode", "DELETE")
+        finally:
             copy.close()
 
     def close(self) -> None:
