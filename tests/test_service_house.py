@@ -194,6 +194,8 @@ def test_blocks_of_actions_are_bounded() -> None:
         ({"actions": ["a"], "context": {"age": 3}}, "age"),
         ({"actions": ["a"], "event_id": ""}, "event_id must be a text of 1 to 256"),
         ({"actions": ["a"], "event_id": "x" * 257}, "event_id must be a text of 1 to 256"),
+        ({"actions": ["a"], "event_id": "\ud800"}, "event_id must be a text that UTF-8 can encode"),
+        ({"actions": ["\ud800"]}, "cannot be written down"),
         ({"actions": ["a"], "context": {"country": "\ud800"}}, "cannot be written down"),
         ({"actions": ["a"], "context": {"country": {1}}}, "country"),
         ({"actions": ["a"], "context": {"country": object()}}, "cannot be written down"),

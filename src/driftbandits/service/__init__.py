@@ -1,6 +1,7 @@
 """The decision service: hosted policies, durable before they answer, replayable bit for bit."""
 
 from .errors import (
+    BackupFailed,
     BadRequest,
     BadSettings,
     ConflictingEvent,
@@ -28,6 +29,7 @@ from .recovery import recover, verify
 
 __all__ = [
     "ActivationAnswer",
+    "BackupFailed",
     "BadRequest",
     "BadSettings",
     "ConflictingEvent",

@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from ...core.storage import sync_folder
-from ..errors import DamagedJournal, JournalError
+from ..errors import BackupFailed, DamagedJournal, JournalError
 from .chain import Entry, Snapshot
 from .memory import check_next
 from .migrations import prepare
@@ -150,14 +150,17 @@ class SQLiteStore:
     def backup(self, target: Path) -> Iterator[int]:
         """Copy to a new file, whole or not at all; entries appended meanwhile are copied too."""
         if target.exists():
-            raise JournalError(f"{target} exists already; a backup goes to a new file")
+            raise BackupFailed(f"{target} exists already; a backup goes to a new file")
+        self._check()
         part = target.with_name(f"{target.name}.part")
         part.unlink(missing_ok=True)
         try:
-            with self._failing():
-                yield from self._copy(part)
-                part.replace(target)
-                sync_folder(target.parent)
+            yield from self._copy(part)
+            part.replace(target)
+            sync_folder(target.parent)
+        except (apsw.Error, OSError) as error:
+            # Most likely of the other disk; nothing that was acknowledged depends on this.
+            raise BackupFailed(f"{target} cannot be written: {error}") from error
         finally:
             part.unlink(missing_ok=True)
 
@@ -229,14 +232,17 @@ class SQLiteStore:
     def _one(self, query: str, *given: Any) -> Any:
         return next(iter(self._database.execute(query, given)))[0]
 
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise JournalError(self._failed)
+
     @contextmanager
     def _failing(self) -> Iterator[None]:
         """Turn errors of SQLite and the disk into `JournalError`, and refuse all that follows.
 
         A retry after a failed sync would lie: it may succeed although pages are lost.
         """
-        if self._failed is not None:
-            raise JournalError(self._failed)
+        self._check()
         try:
             yield
         except (apsw.Error, OSError) as error:
