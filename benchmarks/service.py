@@ -180,5 +180,6 @@ def _recovery(folder: Path, events: int, *, snapshot_every: int) -> Row:
     elapsed, used = time.perf_counter() - start, time.process_time() - used
     recovered.close()
     what = "recovery by replay alone" if snapshot_every == 0 else "recovery with snapshots"
-    note = f"{events:,} events, {recovered.recovered.replayed:,} records replayed, {used:.2f} s of processor time"
+    replayed = recovered.recovered.replayed
+    note = f"{events:,} events, {replayed:,} replayed, {used:.2f} s of processor time"
     return single(NAME, "driftbandits", what, elapsed, unit="s", aim=at_most(3.0), note=note)

@@ -21,12 +21,13 @@ from driftbandits.service.policy_settings import PolicySettings
 from driftbandits.service.recovery import verify
 from service_reference import Reference, Refused
 
-COUNT = int(os.environ.get("DRIFTBANDITS_HISTORIES", "200"))
+COUNT = int(os.environ.get("DRIFTBANDITS_HISTORIES", "100"))
 BATCH = 25
 FEATURES: dict[str, Any] = {
     "action": {"id": {"kind": "one_hot", "values": ["a", "b", "c"]}},
     "terms": [{"action": "*"}],
 }
+VECTORS = {id: Features.from_dict(FEATURES).encode({}, [id])[0] for id in "abc"}
 
 
 class Kept(MemoryStore):
@@ -147,10 +148,9 @@ class History:
         hosted = self.house._state.policies["p"]
         waiting = [event for event in self.now.events.values() if event["open"]]
         assert hosted.agent.open == len(waiting)
-        declared = Features.from_dict(FEATURES)
-        total = np.zeros(declared.dim)
+        total = np.zeros(hosted.agent.policy.dim)
         for action, value in self.now.learned.values():
-            total += value * declared.encode({}, [action])[0]
+            total += value * VECTORS[action]
         learned: Any = hosted.agent.policy
         np.testing.assert_allclose(learned._state.moment[0], total, atol=1e-9)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -28,7 +28,7 @@ _ENTRY = "SELECT first, count, time, payload, link FROM entries "
 _SNAPSHOT = "SELECT number, time, link, stamp, payload, checksum FROM snapshots "
 Row = TypeVar("Row", Entry, Snapshot)
 
-_PAGES = 1000  # pages of 4 KB per piece of a backup
+_PAGES = 1000  # pages of 4 KB per piece of a backup, and in the log before it is moved
 
 
 class SQLiteStore:
@@ -50,6 +50,7 @@ class SQLiteStore:
     ) -> None:
         self.path = Path(path)
         self._failed: str | None = None
+        self._logged, self._most_logged = 0, _PAGES
         self._witness: Witness | None = None
         with self._failing():
             self._database = apsw.Connection(os.fspath(path), vfs=vfs)
@@ -62,8 +63,7 @@ class SQLiteStore:
                 self._witness = Witness(Path(f"{self.path}-witness"))
                 self._witness.check(*self._end())
         except BaseException:
-            self._failed = None
-            self.close()
+            self._abandon()
             raise
 
     @property
@@ -89,6 +89,8 @@ class SQLiteStore:
             )
             if self._witness is not None:
                 self._witness.write(entry.last, entry.link)
+            if self._logged >= self._most_logged:
+                self._database.wal_checkpoint()
         self._last = entry.last
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
@@ -160,15 +162,22 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Move the log into the file, and let others open it."""
+        try:
+            if self._failed is None:
+                with self._failing():
+                    self._database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                    self._database.close()
+        finally:
+            self._failed = self._failed or f"{self.path.name} is closed"
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Let go of the files, whatever state they are in."""
+        with suppress(apsw.Error):
+            self._database.close()
         if self._witness is not None:
             self._witness.close()
             self._witness = None
-        failed, self._failed = self._failed, None
-        try:
-            with self._failing():
-                self._database.close()
-        finally:
-            self._failed = failed or f"{self.path.name} is closed"
 
     def _claim(self, synchronous: str) -> None:
         """Take the lock, and turn on what durability needs."""
@@ -180,7 +189,14 @@ class SQLiteStore:
         self._database.pragma("synchronous", synchronous)
         self._database.pragma("fullfsync", 1)  # where fsync alone does not reach the disk
         self._database.pragma("checkpoint_fullfsync", 1)
+        # In the place of automatic checkpoints, which hide errors: after a failed sync the next
+        # one would succeed, and the log would be given up although pages are lost.
+        self._database.set_wal_hook(self._note_log)
         self._database.execute("BEGIN IMMEDIATE; COMMIT")
+
+    def _note_log(self, database: apsw.Connection, name: str, pages: int) -> int:
+        self._logged = pages
+        return apsw.SQLITE_OK
 
     def _known_last(self) -> int:
         entry = self._one("SELECT max(first + count - 1) FROM entries")
