@@ -104,7 +104,7 @@ class House:
         )
         try:
             stored = encode_offer(offer)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise BadRequest(f"the request cannot be written down: {error}") from None
         event_id = request.event_id
         if event_id is None:
@@ -301,5 +301,5 @@ def _check_written(record: AnyRecord) -> None:
     """Refuse what no journal can hold, before anything has changed."""
     try:
         encode(record)
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadRequest(f"the command cannot be written down: {error}") from None
