@@ -26,6 +26,7 @@ PUBLIC = (
     "driftbandits.figures",
     "driftbandits.logs",
     "driftbandits.policies",
+    "driftbandits.service",
     "driftbandits.simulation",
     "driftbandits.testing",
 )

@@ -43,7 +43,13 @@ class Report:
 
 @dataclass
 class Recovered:
-    """A state, the link of its last record, and how it was found."""
+    """What `recover` returns.
+
+    Attributes:
+        state: The state after the last record.
+        link: Link of that record.
+        report: How it was found.
+    """
 
     state: State
     link: bytes
