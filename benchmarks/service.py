@@ -7,6 +7,7 @@ behind the same HTTP layer, which writes nothing either.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -31,6 +33,25 @@ _CONNECTIONS = 32
 _SUBJECTS = {"durable": "driftbandits", "memory": "without durability", "vw": "Vowpal Wabbit"}
 
 
+class Turn(NamedTuple):
+    """One load on one server, and the processor time that the server used per answer."""
+
+    load: Load
+    cpu: float  # µs
+
+
+class Host(NamedTuple):
+    """A server in a process of its own."""
+
+    process: int
+    port: int
+
+    def cpu(self) -> float:
+        """Seconds of processor time that it has used."""
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def run(*, quick: bool, say: Say) -> list[Row]:
     """Load, then start and recovery."""
     with tempfile.TemporaryDirectory() as name:
@@ -46,29 +67,32 @@ def run(*, quick: bool, say: Say) -> list[Row]:
 
 def _loads(folder: Path, quick: bool, say: Say) -> list[Row]:
     """The three servers side by side, in turns, so that a busy machine is busy for all."""
-    found: dict[tuple[str, str], list[Load]] = {}
+    found: dict[tuple[str, str], list[Turn]] = {}
     with ExitStack() as stack:
-        ports = {kind: stack.enter_context(_server(kind, folder / kind)) for kind in _SUBJECTS}
-        for turn in range(2 if quick else 5):
-            for learner in LEARNERS:
-                for kind, port in ports.items():
-                    say(f"service: load {turn}, {learner}, {_SUBJECTS[kind]}")
-                    one = load(
-                        ("127.0.0.1", port),
-                        _requests(learner),
-                        connections=_CONNECTIONS,
-                        seconds=2.0 if quick else 5.0,
-                    )
-                    found.setdefault((learner, kind), []).append(one)
+        hosts = {kind: stack.enter_context(_server(kind, folder / kind)) for kind in _SUBJECTS}
+        for learner in LEARNERS:
+            for host in hosts.values():
+                _turn(host, learner, seconds=1.0)  # unmeasured
+            for _ in range(2 if quick else 5):
+                for kind, host in hosts.items():
+                    turn = _turn(host, learner, seconds=2.0 if quick else 5.0)
+                    say(f"service: {learner}, {_SUBJECTS[kind]}: {turn.load.rate:.0f} decisions/s")
+                    found.setdefault((learner, kind), []).append(turn)
     return [row for learner in LEARNERS for row in _rows(learner, found)]
 
 
-def _rows(learner: str, found: dict[tuple[str, str], list[Load]]) -> list[Row]:
-    rates = {kind: np.array([one.rate for one in found[learner, kind]]) for kind in _SUBJECTS}
+def _turn(host: Host, learner: str, *, seconds: float) -> Turn:
+    address, used = ("127.0.0.1", host.port), host.cpu()
+    seen = load(address, _requests(learner), connections=_CONNECTIONS, seconds=seconds)
+    return Turn(seen, (host.cpu() - used) / max(seen.latencies.size, 1) * 1e6)
+
+
+def _rows(learner: str, found: dict[tuple[str, str], list[Turn]]) -> list[Row]:
+    rates = {kind: np.array([one.load.rate for one in found[learner, kind]]) for kind in _SUBJECTS}
     rows = []
     for kind, subject in _SUBJECTS.items():
         ours = kind == "durable"
-        loads = found[learner, kind]
+        turns = found[learner, kind]
         what = f"{learner}: decisions" if kind != "vw" else f"beside {learner}: decisions"
         rows.append(
             summary(
@@ -76,9 +100,11 @@ def _rows(learner: str, found: dict[tuple[str, str], list[Load]]) -> list[Row]:
             )
         )
         for level, name in ((0.5, "p50"), (0.99, "p99")):
-            values = np.array([one.quantile(level) for one in loads])
+            values = np.array([one.load.quantile(level) for one in turns])
             aim = at_most(10.0) if ours and name == "p99" else None
             rows.append(summary(NAME, subject, f"{what}, {name}", values, unit="ms", aim=aim))
+        used = np.array([one.cpu for one in turns])
+        rows.append(summary(NAME, subject, f"{what}, processor time", used, unit="µs"))
     for kind in ("memory", "vw"):
         ratio = rates["durable"] / rates[kind]
         rows.append(
@@ -98,14 +124,14 @@ def _requests(learner: str) -> list[bytes]:
 
 
 @contextmanager
-def _server(kind: str, folder: Path) -> Iterator[int]:
-    """The port of a server in a process of its own."""
+def _server(kind: str, folder: Path) -> Iterator[Host]:
+    """A server in a process of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "benchmarks.service_host", kind, str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        yield int(process.stdout.readline())
+        yield Host(process.pid, int(process.stdout.readline()))
     finally:
         process.terminate()
         process.communicate()
@@ -113,7 +139,7 @@ def _server(kind: str, folder: Path) -> Iterator[int]:
 
 def _first_answer(folder: Path, repetitions: int) -> Row:
     """From the start of `driftbandits serve` to the answer to a first decision, cache warm."""
-    times = list[float]()
+    times, used = list[float](), list[float]()
     command = [sys.executable, "-u", "-m", "driftbandits", "serve", "--listen", "127.0.0.1:0"]
     request = request_bytes("/v1/policies/demo/decisions", b'{"actions": ["a", "b"]}')
     for _ in range(repetitions + 1):  # the first one compiles
@@ -126,12 +152,14 @@ def _first_answer(folder: Path, repetitions: int) -> Row:
             port = int(process.stdout.readline().split(",")[0].rpartition(":")[2])
             ask(("127.0.0.1", port), request)
             times.append(time.perf_counter() - start)
+            used.append(Host(process.pid, port).cpu())
         finally:
             process.terminate()
             process.communicate()
-    return summary(
-        NAME, "driftbandits", "start to first answer", np.array(times[1:]), unit="s", aim=at_most(2)
-    )
+    note = f"{np.median(used[1:]):.2f} s of processor time"
+    first = np.array(times[1:])
+    what = "start to first answer"
+    return summary(NAME, "driftbandits", what, first, unit="s", aim=at_most(2), note=note)
 
 
 def _recovery(folder: Path, events: int, *, snapshot_every: int) -> Row:
@@ -147,10 +175,11 @@ def _recovery(folder: Path, events: int, *, snapshot_every: int) -> Row:
             house.commit()
     house.commit()
     store.close()
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     recovered = House.open(SQLiteStore(folder / "journal"))
-    elapsed = time.perf_counter() - start
+    elapsed, used = time.perf_counter() - start, time.process_time() - used
     recovered.close()
     what = "recovery by replay alone" if snapshot_every == 0 else "recovery with snapshots"
-    note = f"{events:,} events, {recovered.recovered.replayed:,} records replayed"
+    replayed = recovered.recovered.replayed
+    note = f"{events:,} events, {replayed:,} replayed, {used:.2f} s of processor time"
     return single(NAME, "driftbandits", what, elapsed, unit="s", aim=at_most(3.0), note=note)

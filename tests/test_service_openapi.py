@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -46,6 +48,17 @@ def test_every_operation_has_a_name_of_its_own(url: str) -> None:
         for operation in item.values()
     ]
     assert len(names) == len(set(names)) == 25
+
+
+def test_the_reference_lists_every_path(url: str) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "http.md").read_text("utf-8")
+    paths = description(url)["paths"]
+    listed = set(re.findall(r"`(/[^`?]*)", page))
+    assert set(paths) <= listed | {"/"}
+    for path, item in paths.items():
+        for method in item:
+            if not path.startswith("/dashboard"):
+                assert f"{method.upper()} `{path}" in page
 
 
 def attack(url: str, examples: int) -> int:
