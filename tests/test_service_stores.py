@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from driftbandits.service.errors import DamagedJournal, JournalError
+from driftbandits.service.errors import BackupFailed, DamagedJournal, JournalError
 from driftbandits.service.journal.chain import GENESIS, entry_of, records_of
 from driftbandits.service.journal.contract import Store
 from driftbandits.service.journal.memory import MemoryStore
@@ -169,6 +169,6 @@ def test_a_backup_has_what_is_appended_meanwhile(tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "backup.sqlite")) as copy:
         assert copy.last == number + 1
         assert len(list(records_of(copy.entries()))) == number + 1
-    with pytest.raises(JournalError, match="exists already"):
+    with pytest.raises(BackupFailed, match="exists already"):
         next(store.backup(tmp_path / "backup.sqlite"))
     store.close()

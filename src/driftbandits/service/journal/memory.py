@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import JournalError
+from ..errors import BackupFailed, JournalError
 from .chain import Entry, Snapshot
 from .retention import base_for, superfluous
 
@@ -75,7 +75,7 @@ class MemoryStore:
 
     def backup(self, target: Path) -> Iterator[int]:
         """Refused: there is no file to copy."""
-        raise JournalError("a journal in memory cannot be copied to a file")
+        raise BackupFailed("a journal in memory cannot be copied to a file")
 
     def close(self) -> None:
         """End its use."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import apsw
 import msgspec
 
-from ..errors import DamagedJournal, JournalError
+from ...core.storage import sync_folder
+from ..errors import BackupFailed, DamagedJournal, JournalError
 from .chain import Entry, Snapshot
 from .memory import check_next
 from .migrations import prepare
@@ -147,18 +148,29 @@ class SQLiteStore:
         return int(gone or 0)
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Copy to a new file; entries appended meanwhile are copied too."""
+        """Copy to a new file; entries appended meanwhile are copied too.
+
+        The file appears whole or not at all. A copy that fails, on a full disk for instance, does
+        no harm to the journal, which goes on.
+        """
         if target.exists():
-            raise JournalError(f"{target} exists already; a backup goes to a new file")
-        with self._failing():
-            copy = apsw.Connection(os.fspath(target))
-            with copy.backup("main", self._database, "main") as pieces:
-                while not pieces.done:
-                    pieces.step(_PAGES)
-                    yield pieces.remaining
-            # A file of its own, without a log beside it.
-            copy.pragma("journal_mode", "DELETE")
-            copy.close()
+            raise BackupFailed(f"{target} exists already; a backup goes to a new file")
+        part = target.with_name(f".{target.name}.part")
+        part.unlink(missing_ok=True)
+        try:
+            with closing(apsw.Connection(os.fspath(part))) as copy:
+                with copy.backup("main", self._database, "main") as pieces:
+                    while not pieces.done:
+                        pieces.step(_PAGES)
+                        yield pieces.remaining
+                # A file of its own, without a log beside it.
+                copy.pragma("journal_mode", "DELETE")
+            part.replace(target)
+            sync_folder(target.parent)
+        except (apsw.Error, OSError) as error:
+            raise BackupFailed(f"{target} cannot be written: {error}") from error
+        finally:
+            part.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Move the log into the file, and let others open it."""
