@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -41,6 +42,7 @@ def serving(
     keys: Sequence[Key] = (),
     limits: Limits | None = None,
     house: House | None = None,
+    backups: Path | None = None,
 ) -> Iterator[Server]:
     """A server with the policies, "plain" unless others are given; ended and closed at the end."""
     house = house or House.open(store or MemoryStore())
@@ -55,6 +57,7 @@ def serving(
         listener,
         keyring=Keyring(keys),
         limits=limits or Limits(),
+        backups=backups,
     )
     ready = threading.Event()
     thread = threading.Thread(target=server.run, kwargs={"ready": ready.set})

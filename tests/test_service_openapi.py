@@ -20,6 +20,7 @@ from schemathesis.checks import (
     status_code_conformance,
 )
 
+from driftbandits.service.journal.sqlite import SQLiteStore
 from service_running import serving
 
 CHECKS = [
@@ -31,8 +32,10 @@ CHECKS = [
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serving() as server:
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("service")
+    store = SQLiteStore(folder / "journal.sqlite")
+    with serving(store=store, backups=folder / "backups") as server:
         yield server.url
 
 
@@ -47,7 +50,7 @@ def test_every_operation_has_a_name_of_its_own(url: str) -> None:
         for item in description(url)["paths"].values()
         for operation in item.values()
     ]
-    assert len(names) == len(set(names)) == 25
+    assert len(names) == len(set(names)) == 26
 
 
 def test_the_reference_lists_every_path(url: str) -> None:

@@ -62,6 +62,7 @@ def test_everything_can_be_set() -> None:
         [storage]
         folder = "data"
         snapshot_every = 5
+        keep_days = 90
         [[keys]]
         name = "web"
         role = "writer"
@@ -75,7 +76,7 @@ def test_everything_can_be_set() -> None:
     )
     assert settings.listen == Address("::1", 9000)
     assert settings.limits == Limits(actions=7, drain_seconds=0.5)
-    assert settings.storage == (Path("/folder/data"), 5)
+    assert settings.storage == (Path("/folder/data"), 5, 90)
     assert settings.keys[0].policy == "p"
     assert settings.policies["p"].default is None
     assert settings.policies["p"].mode == "shadow"

@@ -218,6 +218,15 @@ class House:
         """A policy as it is now."""
         return self._state.policy(name).view()
 
+    def journal(self) -> dict[str, Any]:
+        """How long the journal is, when its last record was made, and how old its snapshot is."""
+        records = self._store.last
+        return {
+            "records": records,
+            "time": self._state.time,
+            "since_snapshot": records - self._snapshot_at,
+        }
+
     def actions(self, name: str) -> dict[str, dict[str, Any]]:
         """The catalogue of a policy: ids and features."""
         return dict(self._state.policy(name).catalogue)

@@ -14,6 +14,7 @@ from .settings import Settings
 from .warming import warm
 
 JOURNAL = "journal.sqlite"
+BACKUPS = "backups"
 
 _log = logging.getLogger("driftbandits.service")
 
@@ -32,6 +33,8 @@ def start(settings: Settings) -> tuple[Server, Address]:
         listener,
         keyring=Keyring(settings.keys),
         limits=settings.limits,
+        backups=settings.storage.folder / BACKUPS,
+        keep_days=settings.storage.keep_days,
     )
     return server, Address(settings.listen.host, listener.getsockname()[1])
 

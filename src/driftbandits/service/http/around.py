@@ -110,6 +110,7 @@ class Around:
         return {
             "time": time.time(),
             "server": self._vitals.summary(),
+            "journal": self._house.journal(),
             "policies": {name: self._house.diagnostics(name) for name in names},
         }
 

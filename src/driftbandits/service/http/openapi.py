@@ -21,6 +21,7 @@ _REFUSED = {
     409: "It contradicts what is known already.",
     413: "The body is too long.",
     422: "A value breaks a rule.",
+    507: "The copy cannot be written; the journal is as it was.",
     503: "Too busy, or ending; try again after the time in Retry-After.",
 }
 _NAMES = {

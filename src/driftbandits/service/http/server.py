@@ -7,7 +7,9 @@ import contextlib
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -22,6 +24,7 @@ from .keys import Keyring
 from .limits import Limits
 from .listening import Address
 from .protocol import BoundedProtocol, sweep
+from .upkeep import Upkeep
 from .vitals import Vitals
 
 _log = logging.getLogger("driftbandits.service")
@@ -36,6 +39,8 @@ class Server:
         listener: A bound socket.
         keyring: Who may do what; empty: everybody everything, for loopback only.
         limits: How much is taken of what.
+        backups: Folder for copies of the journal.
+        keep_days: Age in days up to which records are kept; None to keep all.
     """
 
     def __init__(
@@ -45,9 +50,12 @@ class Server:
         *,
         keyring: Keyring,
         limits: Limits,
+        backups: Path | None = None,
+        keep_days: float | None = None,
     ) -> None:
         self._house, self._listener, self._limits = house, listener, limits
-        self.app = make_app(house, keyring=keyring, limits=limits)
+        self._upkeep = Upkeep(house, folder=backups, keep_days=keep_days)
+        self.app = make_app(house, keyring=keyring, limits=limits, upkeep=self._upkeep)
         self._uvicorn = _Uvicorn(_config(self.app, limits))
 
     @property
@@ -95,6 +103,9 @@ class Server:
     def _look(self) -> None:
         self._house.expire()
         self.app.committer.commit_now()
+        removed = self._upkeep.look(time.time())
+        if removed:
+            _log.info("removed %d old records", removed)
         now = asyncio.get_running_loop().time()
         self.app.vitals.slow_clients += sweep(self._uvicorn.server_state.connections, now)
 
@@ -106,11 +117,16 @@ class Server:
         _log.info("ended; everything is on disk")
 
 
-def make_app(house: House, *, keyring: Keyring, limits: Limits) -> App:
+def make_app(house: House, *, keyring: Keyring, limits: Limits, upkeep: Upkeep) -> App:
     """The application with all its routes."""
     vitals = Vitals()
     around = Around(house, vitals, draining=lambda: app.draining)
-    routes = [*Endpoints(house, limits).routes(), *_personalizer(house, limits), *around.routes()]
+    routes = [
+        *Endpoints(house, limits).routes(),
+        *_personalizer(house, limits),
+        *upkeep.routes(),
+        *around.routes(),
+    ]
     around.describe(routes)
     app = App(house, keyring=keyring, limits=limits, vitals=vitals, routes=routes)
     return app

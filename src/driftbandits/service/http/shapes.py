@@ -83,6 +83,13 @@ class SnapshotView(msgspec.Struct, frozen=True, kw_only=True):
     event: int
 
 
+class BackupView(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy of the journal: its name in the folder of backups, and what it has at least."""
+
+    file: str
+    records: int
+
+
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
     """Events of a policy; ``next`` is what ``after`` has to be for the following ones."""
 

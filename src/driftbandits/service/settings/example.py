@@ -22,6 +22,7 @@ listen = "127.0.0.1:8080"       # any other machine can only be served once ther
 [storage]
 folder = "driftbandits-data"    # relative to this file
 # snapshot_every = 20000        # records after which a snapshot is written
+# keep_days = 90                # age up to which records are kept; without it, all of them are
 
 # Keys. `driftbandits key` makes one and prints such a table; the key itself is stored nowhere.
 # Roles: reader (look), writer (also decide and reward), admin (also change policies).

@@ -84,6 +84,8 @@ def _storage(table: Mapping[str, Any], folder: Path) -> Storage:
         given["folder"] = folder / _text("storage.folder", given["folder"])
     if "snapshot_every" in given:
         _positive("storage.snapshot_every", given["snapshot_every"], whole=True)
+    if "keep_days" in given:
+        _positive("storage.keep_days", given["keep_days"], whole=False)
     return Storage(**given)
 
 

@@ -21,10 +21,12 @@ class Storage(NamedTuple):
     Attributes:
         folder: Folder of the journal.
         snapshot_every: Records after which a snapshot is written; it bounds the time of a start.
+        keep_days: Age in days up to which records are kept; None to keep all.
     """
 
     folder: Path = Path("driftbandits-data")
     snapshot_every: int = SNAPSHOT_EVERY
+    keep_days: float | None = None
 
 
 class Settings(NamedTuple):
