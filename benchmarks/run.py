@@ -15,6 +15,7 @@ from . import (
     ablations,
     adaptive,
     catalogue,
+    click_models,
     clicks,
     delays,
     features,
@@ -42,7 +43,15 @@ SECTIONS: tuple[ModuleType, ...] = (
     startup,
     logs,
 )
-ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks, ablations)
+ON_REQUEST: tuple[ModuleType, ...] = (
+    rivals,
+    elsewhere,
+    real,
+    delays,
+    clicks,
+    click_models,
+    ablations,
+)
 
 
 def main() -> None:
