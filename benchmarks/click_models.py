@@ -2,8 +2,9 @@
 
 Eight articles with a coordinate each, or ten fresh actions with ten features each. Log odds are
 linear in the features; articles have rates from 0.4 to 1.6 times the mean. Everything is drawn anew
-every 4,000 of 12,000 visits. D-LinUCB and D-LogUCB are told a memory of 2,000 visits and the mean
-rate; AdaptiveLinUCB is told nothing. The rules are those of `benchmarks.clicks`, on articles at 9%.
+every 4,000 of 12,000 visits, or the parameter turns by half a circle in the course of them.
+D-LinUCB and D-LogUCB are told a memory of 2,000 visits and the mean rate; AdaptiveLinUCB is told
+nothing. The rules are those of `benchmarks.clicks`, on its articles at 2% to 16%.
 """
 
 from __future__ import annotations
@@ -43,14 +44,25 @@ def articles(rate: float, replication: int, visits: int) -> World:
 
 
 def features(rate: float, replication: int, visits: int) -> World:
-    """Log odds that are linear in ten features; the parameter has norm 3."""
+    """Log odds that are linear in ten features, by a parameter of norm 3 that jumps."""
     rng = stream(SEED, NAME, "features", replication)
-    actions = rng.standard_normal((visits, 10, 10))
-    actions /= np.linalg.norm(actions, axis=2, keepdims=True)
     thetas = rng.standard_normal((-(-visits // SEGMENT), 10))
     thetas *= 3.0 / np.linalg.norm(thetas, axis=1, keepdims=True)
-    each = np.repeat(thetas, SEGMENT, axis=0)[:visits]
-    odds = np.log(rate / (1 - rate)) + np.einsum("tkd,td->tk", actions, each)
+    return _logistic(rate, np.repeat(thetas, SEGMENT, axis=0)[:visits], rng)
+
+
+def turning(rate: float, replication: int, visits: int) -> World:
+    """The same, by a parameter that turns by half a circle."""
+    rng = stream(SEED, NAME, "turning", replication)
+    first, second = np.linalg.qr(rng.standard_normal((10, 2)))[0].T
+    angles = np.linspace(0, np.pi, visits)[:, None]
+    return _logistic(rate, 3.0 * (np.cos(angles) * first + np.sin(angles) * second), rng)
+
+
+def _logistic(rate: float, thetas: Array, rng: np.random.Generator) -> World:
+    actions = rng.standard_normal((len(thetas), 10, 10))
+    actions /= np.linalg.norm(actions, axis=2, keepdims=True)
+    odds = np.log(rate / (1 - rate)) + np.einsum("tkd,td->tk", actions, thetas)
     rates = 1 / (1 + np.exp(-odds))
     return World(actions, rates, (rng.random(rates.shape) < rates).astype(float))
 
@@ -58,6 +70,7 @@ def features(rate: float, replication: int, visits: int) -> World:
 WORLDS: dict[str, Callable[[float, int, int], World]] = {
     "articles": articles,
     "features": features,
+    "features that turn": turning,
 }
 
 

@@ -21,6 +21,7 @@ from . import (
     features,
     libraries,
     logs,
+    news,
     online,
     rivals,
     scaling,
@@ -50,6 +51,7 @@ ON_REQUEST: tuple[ModuleType, ...] = (
     delays,
     clicks,
     click_models,
+    news,
     ablations,
 )
 

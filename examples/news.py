@@ -77,9 +77,17 @@ def click_rate(context: Values, article: Values, taste: npt.NDArray[np.float64])
     return float(0.02 + 0.2 * liked * fits)
 
 
+# The site knows its countries, devices and categories: another one is an error, and takes no room.
 FEATURES = Features(
-    context={"country": OneHot(COUNTRIES), "device": OneHot(DEVICES), "hour": Cyclic(24)},
-    action={"category": OneHot(CATEGORIES), "length": Number(centre=800, spread=600)},
+    context={
+        "country": OneHot(COUNTRIES, other=False),
+        "device": OneHot(DEVICES, other=False),
+        "hour": Cyclic(24),
+    },
+    action={
+        "category": OneHot(CATEGORIES, other=False),
+        "length": Number(centre=800, spread=600),
+    },
 )
 
 
