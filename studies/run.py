@@ -11,13 +11,12 @@ from benchmarks.sections import measure
 
 from driftbandits.experiments.leaderboard import SUITE
 
-from . import ablations, clicks, delays, rivals
+from . import ablations, click_models, clicks, delays, news, rivals
 from .elsewhere import real
 from .elsewhere import section as elsewhere
 
-STUDIES: dict[str, ModuleType] = {
-    study.NAME: study for study in (rivals, elsewhere, real, delays, clicks, ablations)
-}
+_ALL = (rivals, elsewhere, real, delays, clicks, click_models, news, ablations)
+STUDIES: dict[str, ModuleType] = {study.NAME: study for study in _ALL}
 
 
 def main() -> None:

@@ -220,11 +220,10 @@ class House:
 
     def journal(self) -> dict[str, Any]:
         """How long the journal is, when its last record was made, and how old its snapshot is."""
-        records = self._store.last
         return {
-            "records": records,
+            "records": self._ledger.store.last,
             "time": self._state.time,
-            "since_snapshot": records - self._snapshot_at,
+            "since_snapshot": self._ledger.since_snapshot,
         }
 
     def actions(self, name: str) -> dict[str, dict[str, Any]]:
