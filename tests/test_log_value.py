@@ -209,6 +209,22 @@ def test_a_log_says_what_it_cannot_answer() -> None:
     assert any("cannot be trusted" in line for line in warned.refused)
 
 
+def test_zeros_alone_have_no_interval() -> None:
+    frame = pd.DataFrame(
+        {
+            "time": np.arange(200.0),
+            "chosen": np.arange(200) % 2,
+            "propensity": 0.5,
+            "reward": np.where(np.arange(200) % 6 == 1, 1.0, 0.0),  # arm 1 alone
+        }
+    )
+    found = Log.open(frame, arms=2).value({"zero": "action:0", "one": "action:1"})
+    for estimator in ("IPS", "SNIPS", "DR"):
+        assert np.isnan(found.of("zero", estimator)["high"])
+        assert np.isfinite(found.of("one", estimator)["high"])
+    assert any("no row that this policy would have played was rewarded" in r for r in found.refused)
+
+
 def test_fixed_policies_by_name_and_table(tmp_path: Any) -> None:
     frame = pd.DataFrame(
         {

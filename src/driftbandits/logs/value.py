@@ -60,6 +60,11 @@ class Moments:
         """Effective number of rows (Σw)²/Σw²."""
         return float(self.first[_W] ** 2 / self.weights) if self.weights > 0 else 0.0
 
+    @property
+    def unrewarded(self) -> bool:
+        """Whether rewards occur, but in no row that the policy would have played."""
+        return bool(self.second[_R, _R] > 0.0 and self.second[_WR, _WR] == 0.0)
+
     def mean(self, direction: Array) -> tuple[float, float, float]:
         """Mean of a combination of the numbers, its standard error and its skewness."""
         total = self.first[_ONE]
@@ -207,6 +212,8 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
     moments, unit = cell.moments, np.eye(6)
 
     def row(name: str, mean: float, error: float, skewness: float) -> tuple[Any, ...]:
+        # Zeros alone have no spread, so they say nothing of how wrong the mean can be.
+        error = float("nan") if moments.unrewarded and name != "DM" else error
         low, high = t_interval(mean, error, moments.effective, skewness)
         return policy, period, name, mean, low, high, moments.rows, moments.effective
 
@@ -353,6 +360,11 @@ def summary(
             refused.append(
                 f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
                 "its IPS, SNIPS and DR cannot be trusted"
+            )
+        elif moments.unrewarded:
+            refused.append(
+                f"{name}: no row that this policy would have played was rewarded, so its intervals "
+                "cannot be told"
             )
         elif moments.effective < 0.1 * moments.rows:
             warnings.append(
