@@ -17,9 +17,9 @@ from plotly.offline import get_plotlyjs
 
 from ..core.storage import atomic_write
 from ..logs import Check, Drift, Memory, Value
+from ..logs.evaluation import ALL, LOGGING
 from ..logs.memory import say_memory
 from ..logs.periods import say_time
-from ..logs.value import ALL, LOGGING
 from .report_data import embed
 from .report_tables import number, table
 from .style import styles
