@@ -80,7 +80,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "another length": ({"actions": [[1.0, 2.0], [1.0], [2.0, 3.0]]}, "the set of actions is"),
     "no set": ({"actions": None}, "the set of actions is"),
     "beyond all sizes": ({"actions": [[1e60, 0.0]] * 3}, "an action has entries beyond 1e"),
-    "a reward beyond": ({"reward": 1e99}, "reward is beyond 1e"),
+    "a reward beyond": ({"reward": 1e99}, r"reward is outside \[-1e\+50, 1e\+50\]"),
     "hardly a chance": ({"propensity": 1e-80}, "propensity is below 1e-30"),
 }
 
@@ -180,6 +180,28 @@ def test_times_of_all_zones_are_the_same_moment() -> None:
         frame = pd.DataFrame({"time": time, "chosen": [0, 0], "reward": [1.0, 0.0]})
         (batch,) = Log.open(frame, arms=1).batches()
         assert np.diff(batch.time).tolist() == [120.0]
+
+
+def test_a_reward_outside_its_bounds_cannot_be_right() -> None:
+    frame = FRAME.assign(reward=np.where(FRAME.index == 7, 1.5, 0.5))
+    with pytest.raises(LogError, match=r"row 8: reward is outside \[0, 1\]: 1\.5"):
+        Log.open(frame, reward_bounds=(0.0, 1.0)).value({"u": "uniform"})
+
+
+def test_probabilities_that_are_none_are_refused(tmp_path: Path) -> None:
+    chances = pd.Series([[0.5, 0.25, 0.25]] * 59 + [[0.5, 0.5, 0.5]])
+    frame = FRAME.assign(pi=chances)
+    with pytest.raises(LogError, match="row 60: column 'pi' must hold probabilities"):
+        Log.open(frame).value({"pi": "column:pi"})
+    with pytest.raises(LogError, match="column 'reward' must hold lists"):
+        Log.open(frame).value({"pi": "column:reward"})
+    table, saved = tmp_path / "shares.csv", tmp_path / "policy.npz"
+    table.write_text("action,probability\n0,-1\n1,2\n")
+    with pytest.raises(LogError, match="at least 0"):
+        Log.open(frame).value({"pi": f"shares:{table}"})
+    saved.write_bytes(b"nothing of the kind")
+    with pytest.raises(LogError, match="damaged or not a saved state"):
+        Log.open(frame).value({"pi": f"frozen:{saved}"})
 
 
 def test_late_rewards_leave_the_pace_of_decisions_alone() -> None:

@@ -81,7 +81,7 @@ class LogReader:
 
     def checker(self) -> Checker:
         """A fresh check of rows, as the log was opened."""
-        return Checker(self._on_bad)
+        return Checker(self._on_bad, self.schema.reward_bounds)
 
     def batches(
         self, *, checker: Checker | None = None, skip: int = 0, progress: Progress | None = None

@@ -42,10 +42,11 @@ class Findings:
 class Checker:
     """Checks rows in order; it carries the latest time and the ids from batch to batch."""
 
-    def __init__(self, on_bad: str) -> None:
+    def __init__(self, on_bad: str, bounds: tuple[float, float] | None = None) -> None:
         if on_bad not in ("stop", "drop"):
             raise ValueError(f"on_bad must be one of stop, drop, got {on_bad!r}")
         self.on_bad = on_bad
+        self._bounds = bounds or (-_LARGEST, _LARGEST)
         self.latest = -np.inf
         # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
         self.young = self.old = np.zeros(0, dtype=np.uint64)
@@ -104,7 +105,11 @@ class Checker:
             ),
             (batch.propensity < _LEAST_P, f"propensity is below {_LEAST_P:g}", batch.propensity),
             (np.isinf(batch.reward), "reward is not finite", batch.reward),
-            (np.abs(batch.reward) > _LARGEST, f"reward is beyond {_LARGEST:g}", batch.reward),
+            (
+                (batch.reward < self._bounds[0]) | (batch.reward > self._bounds[1]),
+                f"reward is outside [{self._bounds[0]:g}, {self._bounds[1]:g}]",
+                batch.reward,
+            ),
             (
                 batch.arrival < batch.time,
                 "reward before its decision",

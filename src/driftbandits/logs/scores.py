@@ -47,8 +47,10 @@ def _expect(
 expect = entry_point(_expect, "logs_expect")
 
 
-def _moments(numbers: Array, count: Array, first: Array, second: Array, third: Array) -> None:
-    """Add Σ c x, Σ c² x xᵀ and Σ c³ x ⊗ x ⊗ x over rows x (n, m) with counts c (n,).
+def _moments(
+    numbers: Array, count: Array, first: Array, second: Array, third: Array, fourth: Array
+) -> None:
+    """Add Σ c x, Σ c² x ⊗ x, and so on to the fourth, over rows x (n, m) with counts c (n,).
 
     Entries with indices that do not ascend stay as they are; `Moments` needs no others.
     """
@@ -61,7 +63,10 @@ def _moments(numbers: Array, count: Array, first: Array, second: Array, third: A
                 b = a * c * x[j]
                 second[i, j] += b
                 for k in range(j, x.size):
-                    third[i, j, k] += b * c * x[k]
+                    d = b * c * x[k]
+                    third[i, j, k] += d
+                    for m in range(k, x.size):
+                        fourth[i, j, k, m] += d * c * x[m]
 
 
 moments = entry_point(_moments, "logs_moments")
