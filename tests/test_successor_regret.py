@@ -1,4 +1,4 @@
-"""What is reported of the successors; where it does not show, docs/successors.md says so."""
+"""What is reported of the successors, or not seen, as docs/explanation/successors.md says."""
 
 from __future__ import annotations
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, Problem, SWLinUCB, registered
 from driftbandits.core.blocks import Block
 from driftbandits.core.packing import BUSY, claim_entry
+from driftbandits.events import Advance
 
 DIM = 20
 
@@ -41,10 +44,27 @@ def calls(policy: Policy) -> dict[str, Callable[[], Any]]:
         "batch": lambda: policy.update(np.array([one, one]), [1.0, 1.0]),
         "late": lambda: policy.update(one, 1.0, round=1),
         "advance": lambda: policy.advance(),
+        "decide": lambda: policy.decide(one[None]),
+        "replay": lambda: policy.replay([Advance(1.0)]),
+        "amend": lambda: policy.amend(np.full(policy.dim, 0.1), round=1, old=1.0, new=1.0),
+        "forget": lambda: policy.forget([0]),
+        "widened": lambda: policy.widened(dim=policy.dim + 1),
+        "merged": lambda: policy.merged(policy),
         "state": lambda: policy.state(),
         "copy": lambda: policy.copy(),
         "restore": lambda: policy.restore(saved),
     }
+
+
+def offers(policy: Policy, name: str) -> bool:
+    """Whether a policy has the call ``name``: some cannot be amended, forget, widen or merge."""
+    try:
+        policy._check_offered(name)
+    except TypeError:
+        return False
+    except KeyError:  # what every policy has
+        return True
+    return True
 
 
 @pytest.mark.parametrize("name", calls(DLinUCB(dim=1, gamma=0.9)))
@@ -52,6 +72,8 @@ def test_a_call_while_another_runs_is_refused(name: str) -> None:
     for kind in registered().values():
         policy = kind.tuned(Problem(dim=2, horizon=100, budget=1.0))
         policy.update([0.1, 0.1], 1.0)
+        if not offers(policy, name):
+            continue
         before, call = policy.state(), calls(policy)[name]
         claim_entry(policy._packed)  # as a call in another thread does
         with pytest.raises(RuntimeError, match="two threads use one policy"):
@@ -110,3 +132,56 @@ def test_threads_lose_no_round(make: Callable[[], Policy]) -> None:
         learned = sum(pool.map(work, range(workers)))
     assert policy.round == learned + 1
     assert all(np.isfinite(array).all() for array in policy.state().values())
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads that take turns as often as they can."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_every_decision_knows_its_own_round_and_every_late_reward_its_age() -> None:
+    """The round was read before the call, and might be that of another thread's decision."""
+    policy, workers, each = DLinUCB(dim=2, gamma=0.9), 3, 1500
+    actions = np.eye(2)
+    policy.decide(actions)
+    together = threading.Barrier(workers)
+
+    def work(_: int) -> list[int | float]:
+        together.wait()
+        rounds: list[int | float] = []
+        for _ in range(each):
+            with contextlib.suppress(RuntimeError):
+                rounds.append(policy.decide(actions).round)
+                policy.update(actions[0], 1.0, round=1)
+        return rounds
+
+    with ThreadPoolExecutor(workers) as pool:
+        rounds = [number for made in pool.map(work, range(workers)) for number in made]
+    assert sorted(rounds) == list(range(2, policy.round))  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_late_reward_has_the_age_that_it_has_when_it_is_learned() -> None:
+    policy, known = DLinUCB(dim=1, gamma=0.5, ridge=1.0), []
+    stop = threading.Event()
+
+    def close() -> None:
+        while not stop.is_set() and policy.round < 500:
+            with contextlib.suppress(RuntimeError):
+                policy.advance()
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    for _ in range(3000):
+        with contextlib.suppress(RuntimeError):
+            policy.update([1.0], 1.0, round=1)
+            known.append(1.0)
+    stop.set()
+    thread.join()
+    weight = len(known) * 0.5 ** (policy.round - 2)
+    assert policy.design[0, 0] == pytest.approx(1.0 + weight, rel=1e-9)

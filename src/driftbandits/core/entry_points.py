@@ -29,7 +29,7 @@ Optional, with a default each:
         add. Where it says no, Python makes room (`Policy._grown`) and the call goes on. Without it
         no array grows
     amend(parameters, state, action, old, new, age) -> bool
-        put the reward ``new`` of an observation made ``age`` rounds ago in the place of ``old``;
+        replace the reward ``old`` of an observation made ``age`` rounds ago by ``new``;
         False where no such observation is known. Without it amendments are refused
     forget(parameters, state, mask)
         clear what is known along the coordinates where ``mask`` (d,) is 1: as if every action had
@@ -54,7 +54,7 @@ from .exploring import explored, propensity_at
 from .packing import CHANGED, FLOOR, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
 
-# What an entry point returns in the place of a result, with nothing changed.
+# What an entry point returns instead of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
 FULL = -2  # an array has to grow first
 STUCK = -3  # the clock cannot move by so much
@@ -135,7 +135,7 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    decide: Callable[..., tuple[int, float]]
+    decide: Callable[..., tuple[int, float, float]]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
     advance: Callable[..., int]
@@ -177,22 +177,26 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     return k
 
 
-def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tuple[int, float]:
-    """Like `_select`; then close ``rounds`` rounds. Also returns the propensity of the choice.
+def _decide(
+    packed: Array, actions: Array, rounds: float, scores: Array
+) -> tuple[int, float, float]:
+    """Like `_select`; then close ``rounds`` rounds. Fills ``scores`` (K,).
 
-    Fills ``scores`` (K,).
+    Also returns the propensity of the choice, and the clock before: asked for outside of this call,
+    it might be that of another thread's decision.
     """
     if not admissible(packed, actions):
-        return REFUSED, 0.0
+        return REFUSED, 0.0, 0.0
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
-    closable = can_close(state.counters[CLOCK], rounds)
+    clock = state.counters[CLOCK]
+    closable = can_close(clock, rounds)
     if not (closable and fits(parameters, state, rounds)):
         release(packed)
-        return FULL if closable else STUCK, 0.0
+        return FULL if closable else STUCK, 0.0, clock
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
@@ -207,7 +211,7 @@ def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tupl
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return k, chance
+    return k, chance, clock
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> int:
@@ -228,9 +232,11 @@ def _learn_one(packed: Array, action: Array, reward: float) -> int:
 
 
 def _learn_many(
-    packed: Array, actions: Array, rewards: Array, ages: Array, rounds: float, start: int
+    packed: Array, actions: Array, rewards: Array, observed: Array, rounds: float, start: int
 ) -> int:
     """Close ``rounds`` rounds, then learn from every row from ``start`` on.
+
+    Where none is closed, the rows are those of the rounds ``observed``, (n,) or one for all.
 
     Returns how many are learned by now, fewer than all where an array has to grow first; or
     REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned.
@@ -247,7 +253,9 @@ def _learn_many(
     if start == 0 and not can_close(state.counters[CLOCK], rounds):
         done = STUCK
     while 0 <= done < rewards.size:
-        closing, age = rounds if done == 0 else 0.0, ages[min(done, ages.size - 1)]
+        closing, age = rounds if done == 0 else 0.0, 0.0
+        if rounds == 0.0:
+            age = state.counters[CLOCK] - observed[min(done, observed.size - 1)]
         if not fits(parameters, state, closing):
             break
         packed[STALE] = CHANGED
@@ -283,7 +291,7 @@ def _prepare(packed: Array) -> None:
     release(packed)
 
 
-def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> int:
+def _amend(packed: Array, action: Array, old: float, new: float, observed: float) -> int:
     """1 if the observation now has the reward ``new``, 0 if it was not known; or REFUSED."""
     if not (
         admissible(packed, action.reshape((1, action.size)))
@@ -293,6 +301,7 @@ def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> 
     claim(packed)
     packed[STALE] = CHANGED
     parameters, state = unpack(packed)
+    age = state.counters[CLOCK] - observed
     known = bool(amend(parameters, state, action, old, new, age))
     release(packed)
     return int(known)
