@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 from . import machine
 from .measure import Row
@@ -16,13 +17,20 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def write(folder: Path, rows: list[Row], *, quick: bool, elapsed: float) -> None:
+class Heading(NamedTuple):
+    """What stands above the table."""
+
+    title: str
+    origin: str  # the command that wrote it, and what the numbers are
+
+
+def write(folder: Path, rows: list[Row], *, heading: Heading, quick: bool, elapsed: float) -> None:
     """Write results.md, results.csv, results.json and results.png."""
     folder.mkdir(parents=True, exist_ok=True)
     facts = machine.describe() | {"duration": f"{elapsed / 60:.1f} minutes"}
     if quick:
         facts["sizes"] = "quick: small sizes, for a look only"
-    (folder / "results.md").write_text(_markdown(rows, facts), "utf-8")
+    (folder / "results.md").write_text(_markdown(heading, rows, facts), "utf-8")
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
@@ -41,12 +49,11 @@ def _cells(row: Row) -> list[str | float | None]:
     return [row.section, row.subject, row.quantity, row.unit, *numbers, aim, row.verdict, row.note]
 
 
-def _markdown(rows: list[Row], facts: dict[str, str]) -> str:
+def _markdown(heading: Heading, rows: list[Row], facts: dict[str, str]) -> str:
     lines = [
-        "# Results of the benchmarks",
+        f"# {heading.title}",
         "",
-        "Written by `make bench`; [what is measured and how](../docs/benchmarks.md). Medians, with "
-        "quartiles over repetitions; regrets are means with standard errors.",
+        heading.origin,
         "",
         *(f"- {name}: {value}" for name, value in facts.items()),
         "",

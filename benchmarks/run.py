@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-import traceback
 from pathlib import Path
 from types import ModuleType
 
-from driftbandits.experiments.leaderboard import SUITE
-
 from . import (
-    ablations,
     adaptive,
     catalogue,
-    clicks,
-    delays,
     features,
     libraries,
     logs,
     online,
-    rivals,
     scaling,
+    service,
     simulation,
     startup,
 )
-from .elsewhere import real
-from .elsewhere import section as elsewhere
-from .measure import Row
-from .report import write
+from .report import Heading
+from .sections import measure
+
+HEADING = Heading(
+    "Results of the benchmarks",
+    "Written by `make bench`; [what is measured and how](../docs/results/benchmarks.md). Medians, "
+    "with quartiles over repetitions; regrets are means with standard errors.",
+)
 
 SECTIONS: tuple[ModuleType, ...] = (
     simulation,
@@ -41,55 +37,21 @@ SECTIONS: tuple[ModuleType, ...] = (
     scaling,
     startup,
     logs,
+    service,
 )
-ON_REQUEST: tuple[ModuleType, ...] = (rivals, elsewhere, real, delays, clicks, ablations)
 
 
 def main() -> None:
     """Measure what was asked for, and write the table, the picture and the numbers."""
     arguments = _arguments()
-    start = time.perf_counter()
-
-    def say(message: str) -> None:
-        print(f"[{time.perf_counter() - start:6.0f} s] {message}", flush=True)
-
-    rows, broken = list[Row](), list[str]()
-    for section in _asked_for(arguments.only):
-        options = {"environments": arguments.environment} if section is rivals else {}
-        try:
-            rows += section.run(quick=arguments.quick, say=say, **options)
-        except Exception as error:
-            traceback.print_exc()
-            broken.append(section.NAME)
-            rows.append(Row(section.NAME, "everything", "failed", note=repr(error), failed=True))
-    write(arguments.out, rows, quick=arguments.quick, elapsed=time.perf_counter() - start)
-    say(f"written to {arguments.out}")
-    if broken:
-        sys.exit(f"failed: {', '.join(broken)}")
-
-
-def _asked_for(name: str | None) -> tuple[ModuleType, ...]:
-    """All sections but those on request, or the one of that name."""
-    if name is None:
-        return SECTIONS
-    return tuple(section for section in SECTIONS + ON_REQUEST if name == section.NAME)
+    sections = [s for s in SECTIONS if arguments.only in (None, s.NAME)]
+    measure(sections, heading=HEADING, quick=arguments.quick, out=arguments.out)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument(
-        "--only",
-        choices=[s.NAME for s in SECTIONS + ON_REQUEST],
-        help="one section; rivals (some 20 minutes per environment), elsewhere, real, delays and "
-        "clicks are only played if named",
-    )
-    parser.add_argument(
-        "--environment",
-        action="append",
-        choices=SUITE,
-        help=f"for rivals, one or more times; {', '.join(rivals.ENVIRONMENTS)} unless given",
-    )
+    parser.add_argument("--only", choices=[s.NAME for s in SECTIONS], help="one section")
     parser.add_argument(
         "--out",
         type=Path,
@@ -97,7 +59,6 @@ def _arguments() -> argparse.Namespace:
         "kept with the code, and results/benchmarks/ otherwise",
     )
     arguments = parser.parse_args()
-    arguments.environment = arguments.environment or rivals.ENVIRONMENTS
     arguments.out = arguments.out or _place(quick=arguments.quick, only=arguments.only)
     return arguments
 

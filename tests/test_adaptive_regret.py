@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.elsewhere.parts import Outliers
+from studies.elsewhere.parts import Outliers
 
 from driftbandits import DLinUCB, LinUCB, Policy
 from driftbandits.environments import (
@@ -20,7 +20,7 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 from driftbandits.experiments import build, built_in
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from driftbandits.simulation import Result, simulate
 
 STANDARD_ERRORS = 3.0

@@ -244,29 +244,6 @@ def test_a_norm_at_its_bound_passes_whatever_rounding_did(cls: type[Policy]) -> 
         policy.update(precise, np.zeros(1000))
 
 
-@every_policy
-def test_a_refused_batch_is_refused_whole(cls: type[Policy]) -> None:
-    """A large batch, so that whatever grows would have had to grow for it."""
-    actions = np.tile([1.0, 0.0], (500, 1))
-    rewards = np.ones(500)
-    rewards[-1] = NAN
-    assert_refused(trained(cls), lambda policy: policy.update(actions, rewards), "rewards", "nan")
-
-
-@every_policy
-def test_a_refusal_changes_no_later_decision(cls: type[Policy]) -> None:
-    refused, plain = trained(cls), trained(cls)
-    for bad in (lambda p: p.select([[9.0, 9.0]]), lambda p: p.update([1.0, 0.0], NAN)):
-        assert_refused(refused, bad)
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        actions = rng.uniform(-0.7, 0.7, (5, 2))
-        chosen = refused.select(actions)
-        assert chosen == plain.select(actions)
-        for policy in (refused, plain):
-            policy.update(actions[chosen], actions[chosen, 0])
-
-
 def test_norms_at_the_very_bound_are_taken_or_refused_never_ignored() -> None:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((400, 5))

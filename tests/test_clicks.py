@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks import clicks
+from studies import clicks
 
 from driftbandits import LinUCB
 

@@ -14,11 +14,12 @@ TESTS = Path(__file__).parent
 # Files, and a choice among their tests: all of the mathematics, and a share of the rest.
 PARTS = {
     "policies": (["test_policies_exact.py", "test_invariances.py"], ""),
+    "memory": (["test_changed_memory.py", "test_events.py"], ""),
     "estimator": (["test_estimator.py", "test_confidence.py"], ""),
     "objects": (
-        ["test_contract.py", "test_dynamic_linucb.py", "test_bad_input.py", "test_storage.py"],
-        "clock or layout or twice or score or copy or a_change or quantile or test_select"
-        " or test_advance or refused_whole or (bit_for_bit and not 70)",
+        ["test_contract.py", "test_testing.py", "test_dynamic_linucb.py", "test_bad_input.py"],
+        "(test_promise and d=3 and not long_silence) or broken or a_change or quantile"
+        " or test_select or test_advance",
     ),
 }
 

@@ -25,7 +25,7 @@ from driftbandits import (
     SWLinUCB,
     load,
 )
-from test_contract import assert_same_state, run, state_of
+from driftbandits.testing.policies.lives import play, require_state
 from test_storage import PROBLEM, members, rewrite, saved, with_header
 
 __all__ = ["saved"]  # a fixture
@@ -55,7 +55,7 @@ def archive(parts: dict[str, bytes], *, compression: int = zipfile.ZIP_STORED) -
 def test_a_smaller_shape_is_refused(saved: Path) -> None:
     """A reader that stops where the shape ends never gets to compare the checksum."""
     policy = SWLinUCB(dim=3, window=5000, action_bound=2.0)
-    run(policy, 300)
+    play(policy, 300)
     policy.save(saved)
     shape = str(members(saved)["history"].shape)
     assert int(shape[1:4]) > 400  # all that is in use would be read
@@ -250,9 +250,9 @@ def test_random_damage_is_refused_or_harmless(
     cls: type[Policy], damage: Callable[[np.random.Generator, bytearray], None], tmp_path: Path
 ) -> None:
     policy, path = cls.tuned(PROBLEM), tmp_path / "policy.npz"
-    run(policy, 40)
+    play(policy, 40)
     policy.save(path)
-    whole, expected = path.read_bytes(), state_of(policy)
+    whole, expected = path.read_bytes(), policy.state()
     rng = np.random.default_rng(7)
     for _ in range(250):
         content = bytearray(whole)
@@ -263,7 +263,7 @@ def test_random_damage_is_refused_or_harmless(
         except StateFileError:
             continue
         assert loaded.config == policy.config
-        assert_same_state(loaded, expected)
+        require_state(loaded, expected, "the file")
 
 
 def test_random_contents_with_right_checksums_do_no_harm(saved: Path) -> None:

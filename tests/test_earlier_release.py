@@ -22,7 +22,7 @@ from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotati
 from driftbandits.simulation import Result, simulate
 from driftbandits.simulation.engine import Plan
 from driftbandits.simulation.parts import Parts
-from test_contract import run, state_of
+from driftbandits.testing.policies.lives import play
 
 OLD = Path(__file__).parent / "data" / "0.1.0"
 POLICIES = [path for path in sorted(OLD.glob("*.npz")) if path.stem != "part"]
@@ -46,11 +46,11 @@ def test_a_policy_loads_and_goes_on(path: Path, tmp_path: Path) -> None:
     assert header["config"].items() <= json.loads(json.dumps(policy.config)).items()
     assert policy.round == 61
     policy.save(tmp_path / "again.npz")
-    assert run(load(tmp_path / "again.npz"), 30) == run(load(path), 30)
+    assert play(load(tmp_path / "again.npz"), 30) == play(load(path), 30)
     if isinstance(policy, AdaptiveLinUCB):
         assert_carried_over(policy, arrays)
         return
-    state = state_of(policy)
+    state = policy._state._asdict()
     added = {name: state[name] for name in state.keys() - arrays.keys()}
     assert added.keys() <= {"belated"}  # rewards out of order were in ``history`` then
     assert not any(array.any() for array in added.values())

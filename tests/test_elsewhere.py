@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.elsewhere import real, section
-from benchmarks.elsewhere.everyday import EVERYDAY
-from benchmarks.elsewhere.outlying import OUTLYING
-from benchmarks.elsewhere.place import Place, theta_bound
-from benchmarks.elsewhere.real import Recipe
 from benchmarks.measure import Row, Say
+from studies.elsewhere import real, section
+from studies.elsewhere.everyday import EVERYDAY
+from studies.elsewhere.outlying import OUTLYING
+from studies.elsewhere.place import Place, theta_bound
+from studies.elsewhere.real import Recipe
 
 from driftbandits.environments import Block, RandomWalk
 

@@ -1,4 +1,4 @@
-"""Decisions and events: calls, applied events and compiled replay give the same bits."""
+"""Events as values, tables of them, and the floor. That replay is the calls is in the contract."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import driftbandits
-from driftbandits import Decision, DLinUCB, LinUCB, Policy, Problem, SWLinUCB, events
+from driftbandits import DLinUCB, LinUCB, Policy, Problem, SWLinUCB, events
 from driftbandits.core import events as codes
-from driftbandits.core.blocks import Block
 from driftbandits.core.randomness import threefry
 from driftbandits.events import (
     Advance,
@@ -22,8 +21,8 @@ from driftbandits.events import (
     Packed,
     Select,
     Update,
-    pack,
 )
+from driftbandits.testing.policies.lives import life
 from oracles import Floats
 
 POLICIES = driftbandits.registered()
@@ -35,84 +34,9 @@ def make(cls: type[Policy], dim: int, **options: Any) -> Policy:
     return cls(**{**tuned.config, **options})
 
 
-def offers(policy: Policy, operation: str) -> bool:
-    """Whether a policy can amend or forget."""
-    if operation in policy.refusals:
-        return False
-    return getattr(policy.kernels, operation).__name__ not in ("cannot_amend", "cannot_forget")
-
-
 def some_actions(rng: np.random.Generator, count: int, dim: int) -> Floats:
     rows = rng.standard_normal((count, dim))
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def life(policy: Policy, count: int, seed: int = 0) -> list[Event]:
-    """Everything that can happen, in any order; a parameter that jumps."""
-    rng, clock, made = np.random.default_rng(seed), 0.0, list[Event]()
-    seen: list[tuple[Floats, float, float]] = []
-    theta = rng.standard_normal(policy.dim)
-
-    def observation() -> tuple[Floats, float]:
-        action = some_actions(rng, 1, policy.dim)[0]
-        return action, float(action @ theta + 0.1 * rng.standard_normal())
-
-    for step in range(count):
-        if step == count // 2:
-            theta = -3 * theta
-        kind = rng.integers(9)
-        if kind <= 1:
-            made.append(Decide(some_actions(rng, int(rng.integers(1, 9)), policy.dim)))
-            clock += 1.0
-        elif kind == 2:
-            passed = float(rng.choice([0.0, 0.5, 3.0]))
-            made.append(Decide(some_actions(rng, 5, policy.dim), rounds=passed))
-            clock += passed
-        elif kind == 3:
-            made.append(Select(some_actions(rng, 4, policy.dim)))
-        elif kind == 4:
-            action, reward = observation()
-            made.append(Update(action, reward))
-            clock += 1.0
-            seen.append((action, reward, clock))
-        elif kind == 5:
-            both = [observation() for _ in range(3)]
-            made.append(Update(np.array([a for a, _ in both]), [r for _, r in both]))
-            clock += 1.0
-        elif kind == 6 and clock >= 1:
-            action, reward = observation()
-            late = float(np.floor(rng.uniform(max(1.0, clock - 9), clock + 1)))
-            made.append(Learn(action, reward, late))
-            seen.append((action, reward, late))
-        elif kind == 7 and seen and offers(policy, "amend"):
-            action, old, round = seen.pop(int(rng.integers(len(seen))))
-            made.append(Amend(action, round, old, old + 1.0))
-        elif step % 20 == 19 and offers(policy, "forget"):
-            made.append(Forget([int(rng.integers(policy.dim))]))
-            seen.clear()  # what is amended must be known as it was
-        else:
-            passed = float(rng.choice([0.25, 1.0, 7.0]))
-            made.append(Advance(passed))
-            clock += passed
-    return made
-
-
-def call(policy: Policy, event: Event) -> Any:
-    """The call that an event stands for, written out."""
-    if isinstance(event, Select):
-        return policy.select(event.actions)
-    if isinstance(event, Decide):
-        return policy.decide(event.actions, rounds=event.rounds)
-    if isinstance(event, Update):
-        return policy.update(event.actions, event.rewards)
-    if isinstance(event, Learn):
-        return policy.update(event.action, event.reward, round=event.round)
-    if isinstance(event, Amend):
-        return policy.amend(event.action, round=event.round, old=event.old, new=event.new)
-    if isinstance(event, Advance):
-        return policy.advance(rounds=event.rounds)
-    assert isinstance(event, Forget)
-    return policy.forget(event.coordinates)
 
 
 def assert_same_bits(one: Policy, other: Policy) -> None:
@@ -123,77 +47,12 @@ def assert_same_bits(one: Policy, other: Policy) -> None:
 
 
 @every_policy
-@pytest.mark.parametrize("dim", [2, 17])
-@pytest.mark.parametrize("floor", [0.0, 0.3])
-def test_calls_applied_events_and_replay_give_the_same_bits(
-    cls: type[Policy], dim: int, floor: float
-) -> None:
-    called, applied, replayed, cut = (make(cls, dim, floor=floor, seed=4) for _ in range(4))
-    happened = life(called, 160)
-    results = [call(called, event) for event in happened]
-    again = [applied.apply(event) for event in happened]
-    outcomes = replayed.replay(happened)
-    for start in range(0, len(happened), 37):
-        cut.replay(pack(happened[start : start + 37], dim=dim))
-    for policy in (applied, replayed, cut):
-        assert_same_bits(policy, called)
-    for i, (result, second) in enumerate(zip(results, again, strict=True)):
-        if isinstance(result, Decision):
-            assert isinstance(second, Decision)
-            assert (result.index, result.round) == (second.index, second.round)
-            assert outcomes.indices[i] == result.index
-            assert outcomes.rounds[i] == result.round
-            np.testing.assert_array_equal(outcomes.propensities[i], result.propensity)
-        else:
-            assert second == result
-            assert outcomes.indices[i] == (-1 if result is None else result)
-            assert np.isnan(outcomes.propensities[i])
-
-
-@every_policy
-def test_a_decision_is_a_choice_and_a_closed_round(cls: type[Policy]) -> None:
-    decided, selected = make(cls, 3), make(cls, 3)
-    rng = np.random.default_rng(5)
-    for t in range(1, 40):
-        actions = some_actions(rng, 6, 3)
-        decision = decided.decide(actions)
-        assert decision.index == selected.select(actions)
-        assert decision.round == selected.round == t
-        selected.advance()
-        for policy in (decided, selected):
-            policy.update(actions[decision.index], float(actions[decision.index, 0]), round=t)
-        assert_same_bits(decided, selected)
-
-
-@every_policy
-@pytest.mark.parametrize("floor", [0.0, 0.2])
-def test_the_simulator_plays_what_calls_would(cls: type[Policy], floor: float) -> None:
-    played, called = make(cls, 17, floor=floor), make(cls, 17, floor=floor)
-    rng, rounds, count = np.random.default_rng(2), 90, 5
-    sets = np.stack([some_actions(rng, count, 17) for _ in range(rounds)])
-    thetas = rng.standard_normal((rounds, 17))
-    means = np.einsum("tki,ti->tk", sets, thetas)
-    noise = 0.1 * rng.standard_normal((rounds, 1))
-    columns = np.ascontiguousarray(sets.transpose(0, 2, 1))
-    block = Block(1, columns, thetas, means, means.max(axis=1), noise, 1.0)
-    regret = np.empty(rounds)
-    played.play(block, regret=regret)
-    lost = 0.0
-    for t in range(rounds):
-        k = called.select(sets[t])
-        called.update(sets[t, k], float(means[t, k] + noise[t, 0]))
-        lost += means[t].max() - means[t, k]
-    assert regret[-1] == lost
-    assert_same_bits(played, called)
-
-
-@every_policy
 @pytest.mark.parametrize("dim", [3, 20])
 def test_asking_leaves_no_trace(cls: type[Policy], dim: int) -> None:
     """Not even in how later sums are rounded."""
     asked, plain = make(cls, dim), make(cls, dim)
     actions = some_actions(np.random.default_rng(0), 3, dim)
-    for event in life(asked, 80):
+    for event in list(life(asked, 80)):
         asked.apply(event)
         plain.apply(event)
         for name in ("theta", "radius", "round", "config"):
@@ -340,17 +199,23 @@ def uniform_of(policy: Policy, index: int) -> float:
 
 @every_policy
 def test_the_floor_by_its_definition(cls: type[Policy]) -> None:
-    """u < ε plays action ⌊K u/ε⌋ with the propensity that says so."""
+    """u < ε plays action ⌊K u/ε⌋; propensities are (1 − ε) p + ε/K, p those of the rule.
+
+    Where p has no closed form, it is that given the rule's draw.
+    """
     floored, plain = make(cls, 3, floor=0.4, seed=9), make(cls, 3, seed=9)
     rng = np.random.default_rng(1)
     for t in range(60):
         actions = some_actions(rng, 5, 3)
+        stated, asked = plain.propensities(actions), floored.propensities(actions)
         rule, u = plain.decide(actions).index, uniform_of(floored, t)
         decision = floored.decide(actions)
         expected = int(5 * u / 0.4) if u < 0.4 else rule
         assert decision.index == expected
-        share = 0.4 / 5 + (0.6 if expected == rule else 0.0)
-        assert decision.propensity == pytest.approx(share, rel=1e-12)
+        chances = np.eye(5)[rule] if np.isnan(stated).any() else stated
+        np.testing.assert_allclose(decision.propensities, 0.4 / 5 + 0.6 * chances, rtol=1e-12)
+        np.testing.assert_allclose(asked, decision.propensities, rtol=1e-9)
+        assert decision.propensity == decision.propensities[expected]
         for policy in (floored, plain):
             policy.update(actions[expected], 0.1 * t, round=t + 1)
 

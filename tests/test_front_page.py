@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.front_page import BEGIN, END, FILES, replaced, tables
+from studies.front_page import BEGIN, END, FILES, replaced, tables
 
 from driftbandits.experiments import built_in
 from driftbandits.simulation import Result

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.elsewhere.section import Score
+from studies.elsewhere.section import Score
 
 from driftbandits.experiments import run_leaderboard, suite
 from driftbandits.experiments.leaderboard import ratio_of_means

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.elsewhere import real
-from benchmarks.elsewhere.labelled import Labelled
+from studies.elsewhere import real
+from studies.elsewhere.labelled import Labelled
 
 from driftbandits import AdaptiveLinUCB
 from driftbandits.environments import Block

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from benchmarks import rivals
-from benchmarks.grids import Setting, points, settings
 from benchmarks.libraries import play
+from studies import rivals
+from studies.grids import Setting, points, settings
 
 from driftbandits import DLinUCB
 from driftbandits.core.arrays import Array

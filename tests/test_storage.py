@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 
 import driftbandits
-from driftbandits import DLinUCB, LinUCB, Policy, Problem, StateFileError, SWLinUCB, load
+from driftbandits import DLinUCB, LinUCB, Problem, StateFileError, SWLinUCB, load
 from driftbandits.core import storage
 from driftbandits.least_squares.forgetting import FIRST, STORED
-from test_contract import assert_same_state, every_policy, run, state_of
+from driftbandits.testing.policies.lives import play, require_state
 
 POLICIES = driftbandits.registered()
 PROBLEM = Problem(
@@ -36,7 +36,7 @@ PROBLEM = Problem(
 def saved(tmp_path: Path) -> Path:
     """A file with a policy that has seen 100 rounds."""
     policy = SWLinUCB.tuned(PROBLEM)
-    run(policy, 100)
+    play(policy, 100)
     path = tmp_path / "policy.npz"
     policy.save(path)
     return path
@@ -62,31 +62,6 @@ def header_of(arrays: dict[str, Any]) -> dict[str, Any]:
 def with_header(arrays: dict[str, Any], **changes: Any) -> dict[str, Any]:
     text = json.dumps(header_of(arrays) | changes).encode()
     return arrays | {"header.json": np.frombuffer(text, dtype=np.uint8)}
-
-
-@every_policy
-@pytest.mark.parametrize("rounds", [0, 1, 70])
-def test_goes_on_bit_for_bit(cls: type[Policy], rounds: int, tmp_path: Path) -> None:
-    policy = cls.tuned(PROBLEM)
-    run(policy, rounds)
-    path = tmp_path / "policy.npz"
-    policy.save(path)
-    again = load(path)
-    assert type(again) is cls
-    assert again.config == policy.config
-    assert again.round == policy.round
-    assert_same_state(again, state_of(policy))
-    assert run(again, 120, seed=6) == run(policy, 120, seed=6)
-    assert_same_state(again, state_of(policy))
-
-
-@every_policy
-def test_saving_changes_nothing(cls: type[Policy], tmp_path: Path) -> None:
-    policy = cls.tuned(PROBLEM)
-    run(policy, 30)
-    before = state_of(policy)
-    policy.save(str(tmp_path / "policy.npz"))
-    assert_same_state(policy, before)
 
 
 def test_a_state_that_overflowed_does_not_replace_one_that_loads(tmp_path: Path) -> None:
@@ -117,7 +92,7 @@ def test_every_truncation_is_refused(saved: Path) -> None:
 
 def test_every_flipped_byte_is_refused_or_harmless(saved: Path) -> None:
     """The archive's checksums cover the data; the rest is dates, offsets and names."""
-    whole, expected = saved.read_bytes(), state_of(load(saved))
+    whole, expected = saved.read_bytes(), load(saved).state()
     for position in range(0, len(whole), 7):
         damaged = bytearray(whole)
         damaged[position] ^= 0xFF
@@ -126,7 +101,7 @@ def test_every_flipped_byte_is_refused_or_harmless(saved: Path) -> None:
             policy = load(saved)
         except StateFileError:
             continue
-        assert_same_state(policy, expected)
+        require_state(policy, expected, "the file")
 
 
 @pytest.mark.parametrize(
@@ -304,7 +279,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(
 ) -> None:
     before = saved.read_bytes()
     policy = load(saved)
-    run(policy, 5)
+    play(policy, 5)
 
     def fail(*_: Any, **__: Any) -> None:
         raise OSError("no space left")
@@ -316,7 +291,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]  # noqa: PTH208
     policy.save(saved)
-    assert_same_state(load(saved), state_of(policy))
+    require_state(load(saved), policy.state(), "the file")
 
 
 def test_a_write_that_stops_half_way_leaves_the_old_file(saved: Path) -> None:
@@ -370,7 +345,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path, exists: bool) ->
     assert link.is_symlink()
     assert middle.is_symlink()
     assert not target.is_symlink()
-    assert_same_state(load(target), state_of(policy))
+    require_state(load(target), policy.state(), "the file")
     assert sorted(path.name for path in target.parent.iterdir()) == ["policy.npz"]
 
 
@@ -500,15 +475,15 @@ def test_a_policy_takes_back_its_own_earlier_state() -> None:
         policy = cls.tuned(PROBLEM)
         states = []
         for rounds in (0, 1, 70, 200):
-            run(policy, rounds)
+            play(policy, rounds)
             states.append((policy.round, policy.state()))
         for round, state in reversed(states):
             policy.restore(state)
             assert policy.round == round
             twin = cls(**policy.config)
             twin.restore(state)
-            assert_same_state(policy, state_of(twin))
-            assert run(policy.copy(), 30, seed=8) == run(twin, 30, seed=8)
+            require_state(policy, twin.state(), "the file")
+            assert play(policy.copy(), 30, seed=8) == play(twin, 30, seed=8)
 
 
 class Bolder(DLinUCB):
@@ -517,11 +492,11 @@ class Bolder(DLinUCB):
 
 def test_an_unregistered_policy_is_saved_and_loaded(tmp_path: Path) -> None:
     policy, path = Bolder(dim=3, gamma=0.9, action_bound=2.0), tmp_path / "policy.npz"
-    run(policy, 20)
+    play(policy, 20)
     policy.save(path)
     again = load(path)
     assert type(again) is Bolder
-    assert_same_state(again, state_of(policy))
+    require_state(again, policy.state(), "the file")
 
 
 def test_a_policy_with_the_name_of_another_stays_what_it_is(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is reported of the successors, or not seen, as docs/explanation/successors.md says."""
+"""What is reported of the successors; what does not show is in docs/explanation/successors.md."""
 
 from __future__ import annotations
 

@@ -7,15 +7,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
 
-from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, Problem, SWLinUCB, registered
+from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, SWLinUCB
 from driftbandits.core.blocks import Block
-from driftbandits.core.packing import BUSY, claim_entry
-from driftbandits.events import Advance
+from driftbandits.core.packing import BUSY
 
 DIM = 20
 
@@ -33,56 +31,6 @@ def block(rounds: int) -> Block:
         noise=rng.standard_normal((rounds, 1)),
         longest=1.0,
     )
-
-
-def calls(policy: Policy) -> dict[str, Callable[[], Any]]:
-    """All that reads or changes the arrays of a state."""
-    one, saved = np.full(policy.dim, 0.1), policy.state()
-    return {
-        "select": lambda: policy.select(one[None]),
-        "update": lambda: policy.update(one, 1.0),
-        "batch": lambda: policy.update(np.array([one, one]), [1.0, 1.0]),
-        "late": lambda: policy.update(one, 1.0, round=1),
-        "advance": lambda: policy.advance(),
-        "decide": lambda: policy.decide(one[None]),
-        "replay": lambda: policy.replay([Advance(1.0)]),
-        "amend": lambda: policy.amend(np.full(policy.dim, 0.1), round=1, old=1.0, new=1.0),
-        "forget": lambda: policy.forget([0]),
-        "widened": lambda: policy.widened(dim=policy.dim + 1),
-        "merged": lambda: policy.merged(policy),
-        "state": lambda: policy.state(),
-        "copy": lambda: policy.copy(),
-        "restore": lambda: policy.restore(saved),
-    }
-
-
-def offers(policy: Policy, name: str) -> bool:
-    """Whether a policy has the call ``name``: some cannot be amended, forget, widen or merge."""
-    try:
-        policy._check_offered(name)
-    except TypeError:
-        return False
-    except KeyError:  # what every policy has
-        return True
-    return True
-
-
-@pytest.mark.parametrize("name", calls(DLinUCB(dim=1, gamma=0.9)))
-def test_a_call_while_another_runs_is_refused(name: str) -> None:
-    for kind in registered().values():
-        policy = kind.tuned(Problem(dim=2, horizon=100, budget=1.0))
-        policy.update([0.1, 0.1], 1.0)
-        if not offers(policy, name):
-            continue
-        before, call = policy.state(), calls(policy)[name]
-        claim_entry(policy._packed)  # as a call in another thread does
-        with pytest.raises(RuntimeError, match="two threads use one policy"):
-            call()
-        policy._packed[BUSY] = 0.0  # as it does in the end
-        for array_name, array in policy.state().items():
-            np.testing.assert_array_equal(array, before[array_name])
-        call()
-        call()
 
 
 def test_what_runs_in_a_thread_is_not_disturbed() -> None:

@@ -20,7 +20,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from . import experiments
 from ._version import __version__
 from .cli_errors import errors_of, exit_codes
+from .cli_journal import journal_group
 from .cli_log import log_group
+from .cli_service import SERVICE_COMMANDS
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
 from .experiments.standings import markdown
@@ -55,11 +57,13 @@ def cli() -> None:
       driftbandits run my-experiment.toml --out results
       driftbandits leaderboard --environment abrupt --environment slow
       driftbandits log report my-log.parquet          does it drift, what would have been earned
+      driftbandits serve                              decisions over HTTP, with a policy to try
       driftbandits policies
     """
 
 
-cli.add_command(log_group)
+for _command in (log_group, journal_group, *SERVICE_COMMANDS):
+    cli.add_command(_command)
 
 
 class _Whole(click.IntRange):

@@ -17,9 +17,10 @@ Optional, with a default each:
         compute what `choose` reads (a factor, an estimate, a radius) from the sums. Called before a
         choice if the sums have changed, perhaps more often: it depends on the state alone, and
         draws nothing
-    propensity(parameters, state, columns, scratch, scores, chosen) -> probability
-        with which `choose` gives ``chosen``; called after it, and may overwrite ``scores``. NaN
-        where there is no closed form. Without it: 1, for rules that draw nothing
+    propensities(parameters, state, columns, scratch, scores, rule, chances)
+        fill ``chances`` (K,) with the probability that `choose` gives each column; called after it
+        has filled ``scores`` and given ``rule``. NaN where there is no closed form. Without it: 1
+        for ``rule`` and 0 for the others, for rules that draw nothing
     late(parameters, state, age)
         note that an observation comes in that no closing round comes with; called before `learn`
     misses(parameters, state, theta) -> bool
@@ -45,13 +46,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import float64, int64
 
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .clock import CLOCK, can_close
-from .compiling import entry_point, inline_kernel
-from .exploring import explored, propensity_at
-from .packing import CHANGED, FLOOR, FRESH, STALE, Field, claim, release, unpacker
+from .compiling import entry_suite, inline_kernel
+from .exploring import explored, mix_floor, only
+from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
 
 # What an entry point returns instead of a result, with nothing changed.
@@ -66,7 +68,7 @@ def _unbound(*arguments: Any) -> Any:
 
 
 unpack = choose = learn = advance = prepare = misses = late = _unbound
-propensity = fits = amend = forget = _unbound
+propensities = fits = amend = forget = _unbound
 
 
 @inline_kernel
@@ -87,10 +89,16 @@ def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
 
 @inline_kernel
 def certain(
-    parameters: Any, state: Any, columns: Array, scratch: Array, scores: Array, chosen: int
-) -> float:
+    parameters: Any,
+    state: Any,
+    columns: Array,
+    scratch: Array,
+    scores: Array,
+    rule: int,
+    chances: Array,
+) -> None:
     """For policies that draw nothing."""
-    return 1.0
+    only(rule, chances)
 
 
 @inline_kernel
@@ -124,7 +132,7 @@ class Kernels(NamedTuple):
     prepare: Callable[..., None] = nothing_to_prepare
     misses: Callable[..., bool] = never_misses
     late: Callable[..., None] = late_is_no_matter
-    propensity: Callable[..., float] = certain
+    propensities: Callable[..., None] = certain
     fits: Callable[..., bool] = always_fits
     amend: Callable[..., bool] = cannot_amend
     forget: Callable[..., None] = cannot_forget
@@ -135,7 +143,8 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    decide: Callable[..., tuple[int, float, float]]
+    decide: Callable[..., int]
+    propensities: Callable[..., int]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
     advance: Callable[..., int]
@@ -178,40 +187,57 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
 
 
 def _decide(
-    packed: Array, actions: Array, rounds: float, scores: Array
-) -> tuple[int, float, float]:
-    """Like `_select`; then close ``rounds`` rounds. Fills ``scores`` (K,).
+    packed: Array, actions: Array, rounds: float, scores: Array, chances: Array, before: Array
+) -> int:
+    """Like `_select`; then close ``rounds`` rounds.
 
-    Also returns the propensity of the choice, and the clock before: asked for outside of this call,
-    it might be that of another thread's decision.
+    Fills ``scores`` and the propensities ``chances``, both (K,), and ``before`` (1,) with the clock
+    before: asked for outside of this call, it might be that of another thread's decision.
     """
     if not admissible(packed, actions):
-        return REFUSED, 0.0, 0.0
+        return REFUSED
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
     clock = state.counters[CLOCK]
+    before[0] = clock
     closable = can_close(clock, rounds)
     if not (closable and fits(parameters, state, rounds)):
         release(packed)
-        return FULL if closable else STUCK, 0.0, clock
+        return FULL if closable else STUCK
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
     rule = choose(parameters, state, columns, scratch, scores)
+    propensities(parameters, state, columns, scratch, scores, rule, chances)
+    mix_floor(packed, rule, chances)
     k = explored(packed, rule, count)
-    # With a floor, the propensity given the rule's own draw: exact, and free.
-    if packed[FLOOR] > 0.0:
-        chance = propensity_at(packed[FLOOR], rule, k, count)
-    else:
-        chance = propensity(parameters, state, columns, scratch, scores, k)
     if rounds > 0.0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return k, chance, clock
+    return k
+
+
+def _propensities(packed: Array, actions: Array, chances: Array) -> int:
+    """The propensities of `_decide`; what is drawn on the way is used up."""
+    if not admissible(packed, actions):
+        return REFUSED
+    count, dim = actions.shape
+    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, room[:dim])
+    claim(packed)
+    parameters, state = unpack(packed)
+    if packed[STALE] != FRESH:
+        prepare(parameters, state)
+        packed[STALE] = FRESH
+    rule = choose(parameters, state, room[:dim], scratch, room[dim])
+    propensities(parameters, state, room[:dim], scratch, room[dim], rule, chances)
+    mix_floor(packed, rule, chances)
+    release(packed)
+    return 0
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> int:
@@ -358,23 +384,49 @@ def _play(
     return t
 
 
+# Types of arguments; the packed policy comes first.
+_VECTOR, _MATRIX, _BLOCK, _INTEGERS = float64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1]
+
+# What is compiled together: the everyday calls, and what not everybody needs.
+_SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
+    {
+        "select": (_select, (_VECTOR, _MATRIX)),
+        "score": (_score, (_VECTOR, _MATRIX, _VECTOR)),
+        "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR, _VECTOR, _VECTOR)),
+        "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
+        "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
+        "advance": (_advance, (_VECTOR, float64)),
+        "prepare": (_prepare, (_VECTOR,)),
+    },
+    {
+        "amend": (_amend, (_VECTOR, _VECTOR, float64, float64, float64)),
+        "forget": (_forget, (_VECTOR, _VECTOR)),
+    },
+    {
+        "propensities": (_propensities, (_VECTOR, _MATRIX, _VECTOR)),
+    },
+    {
+        "play": (
+            _play,
+            (_VECTOR, _BLOCK, _MATRIX, _MATRIX, _VECTOR, _MATRIX, _VECTOR, _VECTOR, int64),
+        ),
+    },
+    {
+        "replay": (
+            replay_template,
+            (_VECTOR, *[_INTEGERS] * 3, *[_MATRIX] * 2, int64, _INTEGERS, _VECTOR, _INTEGERS),
+        ),
+    },
+)
+
+
 @cache
 def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     """The entry points of a policy's kernels, for a state of ``fields``; compiled on first call."""
     names = kernels._asdict()
     label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype.kind}" for field in fields)])
     names["unpack"] = unpacker(names["Parameters"], names["State"], fields)
-    templates = EntryPoints(
-        select=_select,
-        score=_score,
-        decide=_decide,
-        learn_one=_learn_one,
-        learn_many=_learn_many,
-        advance=_advance,
-        prepare=_prepare,
-        amend=_amend,
-        forget=_forget,
-        play=_play,
-        replay=replay_template,
-    )
-    return EntryPoints(*(entry_point(template, label, **names) for template in templates))
+    calls: dict[str, Callable[..., Any]] = {}
+    for suite in _SUITES:
+        calls |= entry_suite(suite, label, **names)
+    return EntryPoints(**calls)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,9 @@ from .problem import Problem
 _ON_TIME = np.zeros(1)
 _NOTHING = np.zeros(0)
 
+# What a policy may offer beside choosing and learning.
+Operation = Literal["amend", "forget", "widened", "merged"]
+
 # The squares of norms, and sums of them, stay far from overflow and from nothing.
 SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 
@@ -93,7 +96,7 @@ class Policy(ABC):
 
     # What a reward that comes late does differently from one on time. Empty: nothing, to rounding.
     late_rewards: ClassVar[str] = ""
-    # Why an operation is refused, by its name: amend, forget, widened or merged.
+    # Why an operation is refused, by its name.
     refusals: ClassVar[Mapping[str, str]] = {}
 
     dim: int
@@ -239,22 +242,38 @@ class Policy(ABC):
         ``update(action, reward, round=decision.round)``. ``rounds`` says how far the clock moves:
         0 leaves the round open, for a clock that follows the hours and not the decisions.
 
-        The propensity is that of the chosen action. With a floor it is (1 − ε) 1[rule] + ε/K given
-        what the rule chose, which is a valid propensity for a rule that draws at random, too: the
-        weights 1/p average to the same given each of its draws.
+        The propensities are those of `propensities`, asked for before the decision.
         """
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
-        arguments = rows, float(rounds), np.empty(len(rows))
-        chosen, propensity, clock = self._calls.decide(self._packed, *arguments)
+        scores, chances, clock = np.empty(len(rows)), np.empty(len(rows)), np.empty(1)
+        arguments = rows, float(rounds), scores, chances, clock
+        chosen = self._calls.decide(self._packed, *arguments)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen, propensity, clock = self._calls.decide(self._packed, *arguments)
+            chosen = self._calls.decide(self._packed, *arguments)
         if chosen == STUCK:
-            check_closing(clock, float(rounds))
+            check_closing(clock[0], float(rounds))
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, open_round(clock), propensity, arguments[2])
+        return Decision(chosen, open_round(clock[0]), float(chances[chosen]), scores, chances)
+
+    def propensities(self, actions: Any) -> Array:
+        """Probability that ``decide`` would play each action of ``actions`` (K, d), shape (K,).
+
+        Where nothing is random, 1 for one action and 0 for the others; with a floor ε it is
+        (1 − ε) p + ε/K, so never less than ε/K. Where a rule draws and has no closed form, it is
+        NaN; with a floor, the propensity given the rule's next draw, which is exact and valid:
+        weights 1/p average to the same given each draw. Asking changes no decision.
+        """
+        rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
+        chances = np.empty(len(rows))
+        with self._alone():
+            packed = self._packed.copy()  # asking draws nothing, and changes nothing
+        packed[BUSY] = 0.0
+        if self._calls.propensities(packed, rows, chances) < 0:
+            refuse(self.dim, self.action_bound, rows)
+        return chances
 
     def update(
         self,
@@ -394,8 +413,8 @@ class Policy(ABC):
         """The state that knows what both do; the clocks agree."""
         raise NotImplementedError
 
-    def _check_offered(self, operation: str) -> None:
-        """Refuse amend, forget, widened or merged where the class does not offer it.
+    def refusal(self, operation: Operation) -> str:
+        """Why this policy refuses ``operation``; empty where it offers it.
 
         A class offers an operation by its kernel or method, and takes it back in ``refusals``.
         """
@@ -405,8 +424,12 @@ class Policy(ABC):
             "widened": type(self)._widened_state is Policy._widened_state,
             "merged": type(self)._merged_state is Policy._merged_state,
         }
-        if missing[operation] or operation in self.refusals:
-            reason = self.refusals.get(operation, "its class does not offer it")
+        otherwise = "its class does not offer it" if missing[operation] else ""
+        return self.refusals.get(operation, otherwise)
+
+    def _check_offered(self, operation: Operation) -> None:
+        """Refuse an operation with the reason why it is not offered."""
+        if reason := self.refusal(operation):
             raise TypeError(f"{operation} is not possible with {self.label}: {reason}")
 
     def play(self, block: Block, *, regret: Array, missing: Array = _NOTHING) -> None:

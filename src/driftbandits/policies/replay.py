@@ -92,9 +92,10 @@ def _check(policy: Policy, table: Packed, clock: float) -> None:
     wrong = first_wrong(policy._packed, *table, clock)
     if wrong >= 0:
         _explain(policy, table, int(wrong))
-    for kind, operation in ((AMEND, "amend"), (FORGET, "forget")):
-        if (table.kinds == kind).any():
-            policy._check_offered(operation)
+    if (table.kinds == AMEND).any():
+        policy._check_offered("amend")
+    if (table.kinds == FORGET).any():
+        policy._check_offered("forget")
 
 
 def _run(twin: Policy, table: Packed, chosen: Any, chances: Any) -> None:

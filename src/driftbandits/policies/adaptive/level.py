@@ -34,6 +34,7 @@ from ...core.compiling import lean_kernel
 from .bank import mean_square
 from .noise import degrees_of_freedom
 from .state import (
+    ANCHORED,
     CENTRED,
     ERROR,
     EXPERTS,
@@ -79,6 +80,12 @@ def level_discount(h: int) -> float:
 def fixed_level(s: State) -> float:
     """μ̂."""
     return float(s.counters[MOMENT] / s.counters[PRECISION]) if s.counters[PRECISION] > 0 else 0.0
+
+
+@lean_kernel
+def level_of(s: State, bank: int) -> float:
+    """What an expert of ``bank`` takes for the level in its estimate."""
+    return fixed_level(s) if bank == ANCHORED else 0.0
 
 
 @lean_kernel

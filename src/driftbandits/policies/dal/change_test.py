@@ -26,7 +26,7 @@ from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import kernel, large_kernel, lean_kernel
 from ...core.entry_points import Kernels
-from ...core.exploring import propensity_at
+from ...core.exploring import mix, only
 from ...core.linalg import (
     argmax,
     cholesky,
@@ -213,10 +213,12 @@ def advance(p: Any, s: Any, rounds: float) -> None:
 
 
 @lean_kernel
-def propensity(p: Any, s: Any, columns: Array, scratch: Array, scores: Array, chosen: int) -> float:
+def propensities(
+    p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
+) -> None:
     """e/K, and 1 − e more for the largest upper confidence bound; e is that of a forced round."""
-    forced = min(p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0), 1.0)
-    return float(propensity_at(forced, argmax(scores), chosen, columns.shape[1]))
+    only(argmax(scores), chances)
+    mix(min(p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0), 1.0), chances)
 
 
 @lean_kernel
@@ -251,7 +253,7 @@ DETECTING = Kernels(
     learn=learn,
     advance=advance,
     prepare=prepare,
-    propensity=propensity,
+    propensities=propensities,
     fits=fits,
     forget=forget,
 )

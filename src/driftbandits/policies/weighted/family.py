@@ -178,14 +178,20 @@ def _log_determinant_squared(s: State, mu: float) -> float:
 
 
 @inline_kernel
-def prepare(p: Parameters, s: State) -> None:
-    """Bring the factor of V, θ̂ and β up to date with the sums."""
+def estimate(s: State) -> None:
+    """Bring the factor of V and θ̂ up to date with the sums."""
     # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
     # costs no more than they do.
     if not 0.0 <= s.counters[FACTOR_AGE] < 32.0 + s.theta.size:
         cholesky(s.gram[0], s.counters[RIDGE], s.factor)
         s.counters[FACTOR_AGE] = 0.0
     solve(s.factor, s.moment[0], s.theta)
+
+
+@inline_kernel
+def prepare(p: Parameters, s: State) -> None:
+    """Bring the factor of V, θ̂ and β up to date with the sums."""
+    estimate(s)
     s.counters[RADIUS] = current_radius(p, s)
 
 

@@ -1,0 +1,11 @@
+"""Contracts that things of your own can be held to, with or without pytest.
+
+from driftbandits.testing import check_policy
+
+check_policy(MyPolicy(dim=3, gamma=0.9))
+"""
+
+from .contract import ContractError
+from .policies import POLICY_CHECKS, check_policy
+
+__all__ = ["POLICY_CHECKS", "ContractError", "check_policy"]

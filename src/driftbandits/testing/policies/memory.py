@@ -1,0 +1,132 @@
+"""Memory that changes: amended rewards, forgotten and added coordinates, merged policies.
+
+Each compares with a policy whose life was that from the start. Policies whose sums are exact, which
+``late_rewards`` says, must agree; the others must go on working.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...policies import Policy
+from ...policies.base import Operation
+from ..contract import require
+from .lives import (
+    Observation,
+    anew,
+    learn_on_time,
+    observations,
+    play,
+    require_finite,
+    require_same_knowledge,
+    require_state,
+)
+
+
+def amended_is_as_if_learned_so(policy: Policy) -> None:
+    """After `amend`, all is as if the new reward had been the one that was learned."""
+    seen = observations(policy, 30)
+    mistaken = [
+        one._replace(reward=one.reward - 2.0) if i % 3 == 0 else one for i, one in enumerate(seen)
+    ]
+    mine, truth = _lived(policy, mistaken), _lived(policy, seen)
+
+    def amend(one: Observation, new: float) -> None:
+        mine.amend(one.action, round=one.round, old=one.reward, new=new)
+
+    if _refused(mine, "amend", lambda: amend(mistaken[0], 0.0)):
+        return
+    for wrong, right in zip(mistaken, seen, strict=True):
+        if wrong is not right:
+            amend(wrong, right.reward)
+    _require_as_if(mine, truth, "amend must leave what the new reward would have given")
+
+
+def forgotten_is_as_if_zero(policy: Policy) -> None:
+    """After `forget`, all is as if the actions so far had been zero along the coordinates."""
+    seen, gone = observations(policy, 30), policy.dim - 1
+    mine = _lived(policy, seen)
+    if _refused(mine, "forget", lambda: mine.forget([gone])):
+        return
+    mine.forget([gone])
+    truth = _lived(policy, [one._replace(action=_cleared(one.action, gone)) for one in seen])
+    _require_as_if(mine, truth, "forget must leave what actions with zeros would have given")
+
+
+def widened_is_as_if_always_wider(policy: Policy) -> None:
+    """`widened` returns what a wider policy would know that had seen zeros; this one stays."""
+    seen, dim = observations(policy, 30), policy.dim + 2
+    mine = _lived(policy, seen)
+    if _refused(mine, "widened", lambda: mine.widened(dim=dim)):
+        return
+    before = mine.state()
+    wider = mine.widened(dim=dim)
+    require_state(mine, before, "widened must leave the policy as it is")
+    require(wider.dim == dim, f"widened must return a policy of dim = {dim}, got {wider.dim}")
+    padded = [one._replace(action=np.append(one.action, [0.0, 0.0])) for one in seen]
+    truth = _lived(wider, padded)
+    _require_as_if(wider, truth, "widened must know what zeros in new coordinates would have told")
+
+
+def merged_is_as_if_one_had_seen_all(policy: Policy) -> None:
+    """`merged` knows what both know, also with different clocks; both stay as they are."""
+    seen = observations(policy, 30)
+    first = [one for i, one in enumerate(seen) if i % 2 and one.round < 24]
+    second = [one for one in seen if not any(one is other for other in first)]
+    one, other = _lived(policy, first), _lived(policy, second)
+    if _refused(one, "merged", lambda: one.merged(other)):
+        return
+    kept = one.state(), other.state()
+    merged = one.merged(other)
+    for each, state in zip((one, other), kept, strict=True):
+        require_state(each, state, "merged must leave both policies as they are")
+    _require_as_if(merged, _lived(policy, seen), "merged must know what both know")
+
+
+def _lived(policy: Policy, seen: list[Observation]) -> Any:
+    mine = anew(policy)
+    learn_on_time(mine, seen)
+    return mine
+
+
+def _cleared(action: Array, coordinate: int) -> Array:
+    zeroed = action.copy()
+    zeroed[coordinate] = 0.0
+    return zeroed
+
+
+def _require_as_if(mine: Policy, truth: Policy, promise: str) -> None:
+    """The same knowledge where sums are exact; elsewhere a policy that goes on."""
+    require(mine.round == truth.round, f"{promise}; the rounds are {mine.round}, {truth.round}")
+    if mine.late_rewards:
+        play(mine, 20)
+        require_finite(mine, promise)
+    else:
+        require_same_knowledge(mine, truth, promise)
+
+
+def _refused(policy: Policy, operation: Operation, call: Callable[[], Any]) -> bool:
+    """Whether the policy does not offer the operation; it must then say why, and change nothing."""
+    reason, before = policy.refusal(operation), policy.state()
+    if not reason:
+        return False
+    try:
+        call()
+    except TypeError as error:
+        require(reason in str(error), f"{operation} must be refused with its reason, got {error}")
+    else:
+        require(False, f"{operation} must raise TypeError where refusal() gives a reason")
+    require_state(policy, before, f"{operation} must change nothing where it is refused")
+    return True
+
+
+CHECKS = (
+    amended_is_as_if_learned_so,
+    forgotten_is_as_if_zero,
+    widened_is_as_if_always_wider,
+    merged_is_as_if_one_had_seen_all,
+)

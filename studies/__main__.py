@@ -1,0 +1,11 @@
+"""Play a study of regret: ``python -m studies NAME [--quick]``."""
+
+import os
+
+# Workers have one thread each; numpy reads these when it is imported.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+from .run import main  # noqa: E402
+
+main()

@@ -1,0 +1,105 @@
+"""Rewards that are mostly alike and now and then very different.
+
+They were looked at when `AdaptiveLinUCB` was taught the tails of the noise. Titles and order are
+those of the table in docs/explanation/adaptive.md. Where no sub-Gaussian constant is of use,
+D-LinUCB is told the standard deviation at the arm that is best at first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from benchmarks.measure import Array
+
+from driftbandits.environments import Environment, PiecewiseConstant, Sphere, canonical_basis
+from driftbandits.environments.random_paths import RandomJumps
+
+from .parts import Clicks, DrawnPath, Outliers, Sales, WithIntercept, directions
+from .place import Place, arms, fresh
+
+_CLICK_RATE, _TASTE = 0.05, 0.03
+_CLICK_NOISE = 0.22  # √(0.05 · 0.95)
+_SALE_NOISE = 1.5  # 0.3 √(1.28/0.05 − 1)
+_ONE_IN_TWENTY = Outliers(usual=0.1, large=1.5, share=0.05)
+
+
+def _clicked_arms(*means: list[float], changes: tuple[int, ...] = ()) -> Environment:
+    return Clicks(
+        path=PiecewiseConstant(means, changes), actions=canonical_basis(4), horizon=20_000
+    )
+
+
+def _clicked_items(*rounds: int) -> Environment:
+    """Click rates of 1.4 to 5.6%, with a taste for each number of ``rounds``."""
+
+    def tastes(generator: np.random.Generator) -> Array:
+        taste = _TASTE * directions(generator, len(rounds), 4)
+        return np.repeat(np.insert(taste, 0, _CLICK_RATE, axis=1), rounds, axis=0)
+
+    return Clicks(
+        path=DrawnPath(
+            function=tastes,
+            dim=5,
+            norm=float(np.hypot(_CLICK_RATE, _TASTE)),
+            change_points=tuple(1 + int(end) for end in np.cumsum(rounds)[:-1]),
+        ),
+        actions=WithIntercept(actions=Sphere(dim=4, count=10), scale=0.7),
+        horizon=sum(rounds),
+    )
+
+
+def _sales(*means: list[float], changes: tuple[int, ...] = ()) -> Environment:
+    return Sales(
+        path=PiecewiseConstant(means, changes),
+        actions=canonical_basis(3),
+        horizon=10_000,
+        rate=0.05,
+        spread=0.5,
+    )
+
+
+OUTLYING = (
+    Place(
+        "four arms with click rates of 1 to 5%, no change, T = 20,000",
+        _clicked_arms([0.05, 0.03, 0.02, 0.01]),
+        noise=_CLICK_NOISE,
+    ),
+    Place(
+        "the same, one change",
+        _clicked_arms([0.05, 0.03, 0.02, 0.01], [0.02, 0.03, 0.02, 0.06], changes=(10_001,)),
+        noise=_CLICK_NOISE,
+    ),
+    Place(
+        "ten fresh items with click rates of 1 to 6%, no change, T = 12,000",
+        _clicked_items(12_000),
+        action_bound=0.7 * 2**0.5,
+        noise=_CLICK_NOISE,
+    ),
+    Place(
+        "the same, another taste after half of it",
+        _clicked_items(6000, 6000),
+        action_bound=0.7 * 2**0.5,
+        noise=_CLICK_NOISE,
+    ),
+    Place(
+        "d = 3, one reward in 20 far off, no change",
+        fresh(RandomJumps(dim=3, change_points=()), count=10, noise=_ONE_IN_TWENTY),
+    ),
+    Place(
+        "the same, one jump",
+        fresh(RandomJumps(dim=3, change_points=(3001,)), count=10, noise=_ONE_IN_TWENTY),
+    ),
+    Place(
+        "five arms, one reward in 20 far off, no change",
+        arms([1.0, 0.8, 0.7, 0.5, 0.4], noise=_ONE_IN_TWENTY),
+    ),
+    Place(
+        "three arms, a sale in 5% of the rounds, no change",
+        _sales([0.3, 0.2, 0.1]),
+        noise=_SALE_NOISE,
+    ),
+    Place(
+        "three arms, a sale in 5% of the rounds, one turns best unseen",
+        _sales([0.3, 0.2, 0.1], [0.3, 0.2, 0.6], changes=(5001,)),
+        noise=_SALE_NOISE,
+    ),
+)

@@ -1,0 +1,215 @@
+"""Parts of environments beyond those of the library: a path, action sets, noise, and clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from benchmarks.measure import Array
+
+from driftbandits.core.arrays import float_array
+from driftbandits.core.randomness import stream
+from driftbandits.environments import (
+    ActionSet,
+    Block,
+    Bounded,
+    Environment,
+    Noise,
+    Trajectory,
+    paths,
+)
+from driftbandits.environments import actions as action_sets
+from driftbandits.environments import noise as noises
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnPath:
+    """A path from a function of one's own, called once a replication.
+
+    Attributes:
+        function: ``function(generator)`` returns θ_1, θ_2, …, shape (n, d); the last one stays.
+        dim: Length d of the parameter.
+        norm: Largest norm that the parameter can have.
+        change_points: Rounds that open with a jump; none where the path moves gradually.
+    """
+
+    function: Callable[[np.random.Generator], Array]
+    dim: int
+    norm: float = 1.0
+    change_points: tuple[int, ...] = ()
+
+    def start(self, generator: np.random.Generator) -> paths.Draw:
+        """Open the path at its first round."""
+        return Trajectory(self.function(generator)).start(generator)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A catalogue that is drawn anew in each replication: the first round of ``actions``."""
+
+    actions: ActionSet
+
+    @property
+    def dim(self) -> int:
+        """Length d of an action."""
+        return self.actions.dim
+
+    @property
+    def count(self) -> int:
+        """Number K of actions."""
+        return self.actions.count
+
+    def start(self, generator: np.random.Generator) -> action_sets.Draw:
+        """Open the set at its first round."""
+        columns = self.actions.start(generator)(1)
+        return lambda rounds: columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithIntercept:
+    """scale · (1, a): a feature that is the same for all actions, beside those of ``actions``."""
+
+    actions: ActionSet
+    scale: float
+
+    @property
+    def dim(self) -> int:
+        """Length d of an action."""
+        return self.actions.dim + 1
+
+    @property
+    def count(self) -> int:
+        """Number K of actions in a round."""
+        return self.actions.count
+
+    def start(self, generator: np.random.Generator) -> action_sets.Draw:
+        """Open the set at its first round."""
+        draw_actions = self.actions.start(generator)
+
+        def draw(rounds: int) -> Array:
+            columns = draw_actions(rounds)
+            return self.scale * np.concatenate([np.ones_like(columns[:, :1]), columns], axis=1)
+
+        return draw
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentT:
+    """Noise of heavy tails, ``scale`` times Student's t; policies are told its deviation."""
+
+    scale: float
+    degrees: int
+
+    @property
+    def level(self) -> float:
+        """Standard deviation; no sub-Gaussian constant exists."""
+        return self.scale * float(np.sqrt(self.degrees / (self.degrees - 2)))
+
+    def start(self, generator: np.random.Generator) -> noises.Draw:
+        """Open the noise at the first round."""
+        return lambda actions, rounds: self.scale * generator.standard_t(self.degrees, (rounds, 1))
+
+
+@dataclass(frozen=True)
+class WanderingNoise:
+    """Normal noise of a level that is given for every round; policies are told the largest.
+
+    Attributes:
+        levels: Standard deviations, shape (T,).
+    """
+
+    levels: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", float_array("levels", self.levels, ndim=1))
+
+    @property
+    def level(self) -> float:
+        """Sub-Gaussian constant σ."""
+        return float(self.levels.max())
+
+    def start(self, generator: np.random.Generator) -> noises.Draw:
+        """Open the noise at the first round."""
+        position = 0
+
+        def draw(actions: Array, rounds: int) -> Array:
+            nonlocal position
+            levels = self.levels[position : position + rounds, None]
+            position += rounds
+            return np.asarray(levels * generator.standard_normal((rounds, 1)))
+
+        return draw
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outliers:
+    """Normal noise of deviation ``usual``, and of ``large`` in a ``share`` of the rounds."""
+
+    usual: float
+    large: float
+    share: float
+
+    @property
+    def level(self) -> float:
+        """Standard deviation over all rounds."""
+        return float(np.hypot(self.usual * (1 - self.share) ** 0.5, self.large * self.share**0.5))
+
+    def start(self, generator: np.random.Generator) -> noises.Draw:
+        """Open the noise at the first round."""
+
+        def draw(actions: Array, rounds: int) -> Array:
+            outlying = generator.random((rounds, 1)) < self.share
+            scale = np.where(outlying, self.large, self.usual)
+            return np.asarray(scale * generator.standard_normal((rounds, 1)))
+
+        return draw
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clicks(Environment):
+    """Rewards of 0 and 1, with probability ⟨a, θ_t⟩ of a 1.
+
+    Such noise depends on the means, which a noise on its own is not told; so it is made of a
+    uniform number where means are known. All actions of a round share that number.
+    """
+
+    noise: Noise = field(default=Bounded(0.5), init=False)
+
+    def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
+        """Draw a replication, in blocks that end at ``stops`` at the latest."""
+        for block in super().blocks(seed=seed, replication=replication, stops=stops):
+            clicked = block.noise + 0.5 < block.means
+            yield block._replace(noise=clicked - block.means)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sales(Environment):
+    """Rewards of 0, and now and then of a log-normal size, with mean ⟨a, θ_t⟩.
+
+    Whether a round has a sale, and how large it is in units of the mean, is the same for all
+    actions.
+
+    Attributes:
+        rate: Share of the rounds with a sale.
+        spread: Standard deviation of the logarithm of its size.
+    """
+
+    rate: float
+    spread: float
+    noise: Noise = field(default=Bounded(0.5), init=False)
+
+    def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
+        """Draw a replication, in blocks that end at ``stops`` at the latest."""
+        sizes = stream(seed, "sizes of sales", replication)
+        for block in super().blocks(seed=seed, replication=replication, stops=stops):
+            logarithm = sizes.normal(-(self.spread**2) / 2, self.spread, block.noise.shape)
+            sold = (block.noise + 0.5 < self.rate) * np.exp(logarithm) / self.rate
+            yield block._replace(noise=block.means * (sold - 1.0))
+
+
+def directions(generator: np.random.Generator, *shape: int) -> Array:
+    """Uniform on the unit sphere, along the last axis."""
+    points = generator.standard_normal(shape)
+    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))

@@ -1,0 +1,54 @@
+"""One study at a time, and the files that it writes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from types import ModuleType
+
+from benchmarks.report import Heading
+from benchmarks.sections import measure
+
+from driftbandits.experiments.leaderboard import SUITE
+
+from . import ablations, clicks, delays, rivals
+from .elsewhere import real
+from .elsewhere import section as elsewhere
+
+STUDIES: dict[str, ModuleType] = {
+    study.NAME: study for study in (rivals, elsewhere, real, delays, clicks, ablations)
+}
+
+
+def main() -> None:
+    """Play the study that was named, and write its table and its numbers."""
+    arguments = _arguments()
+    name = arguments.name
+    heading = Heading(
+        f"Results of the study: {name}",
+        f"Written by `python -m studies {name}`; [what is played](../../../docs/results/studies.md)"
+        ". Means, one standard error either way.",
+    )
+    options = {"environments": arguments.environment} if name == rivals.NAME else {}
+    measure([STUDIES[name]], heading=heading, quick=arguments.quick, out=arguments.out, **options)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
+    parser.add_argument("name", choices=list(STUDIES), help="the study; most take many minutes")
+    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
+    parser.add_argument(
+        "--environment",
+        action="append",
+        choices=SUITE,
+        help=f"for rivals, one or more times; {', '.join(rivals.ENVIRONMENTS)} unless given",
+    )
+    parser.add_argument(
+        "--out", type=Path, help="folder to write to; results/studies/NAME unless given"
+    )
+    arguments = parser.parse_args()
+    arguments.environment = arguments.environment or rivals.ENVIRONMENTS
+    folder = "-".join(["quick"] * arguments.quick + [arguments.name])
+    here = Path(__file__).parents[1]
+    arguments.out = arguments.out or here / "results" / "studies" / folder
+    return arguments
