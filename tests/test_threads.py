@@ -39,6 +39,7 @@ def test_what_runs_in_a_thread_is_not_disturbed() -> None:
     played = block(rounds)
     regret, other = np.empty(rounds), np.empty(rounds)
     alone.play(played, regret=regret)
+    alone.copy().update(np.full(DIM, 0.1), 1.0)  # compiled before the other thread runs
     thread = threading.Thread(target=lambda: shared.play(played, regret=other))
     thread.start()
     while thread.is_alive() and shared._packed[BUSY] == 0.0:
