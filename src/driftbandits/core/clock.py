@@ -51,14 +51,14 @@ def open_round(clock: float) -> int | float:
     return int(opened) if opened.is_integer() else opened
 
 
-def ages(clock: float, round: Any, count: int) -> Array:
-    """Ages of ``count`` observations of ``round``, one number or (count,); shape (1,) or (count,).
+def rounds_of(clock: float, round: Any, count: int) -> Array:
+    """``round``, one number or (count,), as rounds of ``count`` observations: (1,) or (count,).
 
     Raises:
         ValueError: If a round has not happened, or there are more or fewer than observations.
     """
     if type(round) in (int, float) and 1 <= round <= clock + 1.0:
-        return np.array([clock - round])
+        return np.array([float(round)])
     rounds = np.atleast_1d(numbers("round", round))
     if rounds.shape not in ((1,), (count,)):
         raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
@@ -68,4 +68,4 @@ def ages(clock: float, round: Any, count: int) -> Array:
             f"round must lie between 1 and the open round {open_round(clock)}, "
             f"got {rounds[wrong][0]:g}"
         )
-    return np.asarray(clock - rounds)
+    return rounds

@@ -30,7 +30,7 @@ Optional, with a default each:
         add. Where it says no, Python makes room (`Policy._grown`) and the call goes on. Without it
         no array grows
     amend(parameters, state, action, old, new, age) -> bool
-        put the reward ``new`` of an observation made ``age`` rounds ago in the place of ``old``;
+        replace the reward ``old`` of an observation made ``age`` rounds ago by ``new``;
         False where no such observation is known. Without it amendments are refused
     forget(parameters, state, mask)
         clear what is known along the coordinates where ``mask`` (d,) is 1: as if every action had
@@ -56,7 +56,7 @@ from .exploring import explored, mix_floor, only
 from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
 
-# What an entry point returns in the place of a result, with nothing changed.
+# What an entry point returns instead of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
 FULL = -2  # an array has to grow first
 STUCK = -3  # the clock cannot move by so much
@@ -186,10 +186,13 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     return k
 
 
-def _decide(packed: Array, actions: Array, rounds: float, scores: Array, chances: Array) -> int:
+def _decide(
+    packed: Array, actions: Array, rounds: float, scores: Array, chances: Array, before: Array
+) -> int:
     """Like `_select`; then close ``rounds`` rounds.
 
-    Fills ``scores`` and the propensities ``chances``, both (K,).
+    Fills ``scores`` and the propensities ``chances``, both (K,), and ``before`` (1,) with the clock
+    before: asked for outside of this call, it might be that of another thread's decision.
     """
     if not admissible(packed, actions):
         return REFUSED
@@ -198,7 +201,9 @@ def _decide(packed: Array, actions: Array, rounds: float, scores: Array, chances
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
-    closable = can_close(state.counters[CLOCK], rounds)
+    clock = state.counters[CLOCK]
+    before[0] = clock
+    closable = can_close(clock, rounds)
     if not (closable and fits(parameters, state, rounds)):
         release(packed)
         return FULL if closable else STUCK
@@ -253,9 +258,11 @@ def _learn_one(packed: Array, action: Array, reward: float) -> int:
 
 
 def _learn_many(
-    packed: Array, actions: Array, rewards: Array, ages: Array, rounds: float, start: int
+    packed: Array, actions: Array, rewards: Array, observed: Array, rounds: float, start: int
 ) -> int:
     """Close ``rounds`` rounds, then learn from every row from ``start`` on.
+
+    Where none is closed, the rows are those of the rounds ``observed``, (n,) or one for all.
 
     Returns how many are learned by now, fewer than all where an array has to grow first; or
     REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned.
@@ -272,7 +279,9 @@ def _learn_many(
     if start == 0 and not can_close(state.counters[CLOCK], rounds):
         done = STUCK
     while 0 <= done < rewards.size:
-        closing, age = rounds if done == 0 else 0.0, ages[min(done, ages.size - 1)]
+        closing, age = rounds if done == 0 else 0.0, 0.0
+        if rounds == 0.0:
+            age = state.counters[CLOCK] - observed[min(done, observed.size - 1)]
         if not fits(parameters, state, closing):
             break
         packed[STALE] = CHANGED
@@ -308,7 +317,7 @@ def _prepare(packed: Array) -> None:
     release(packed)
 
 
-def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> int:
+def _amend(packed: Array, action: Array, old: float, new: float, observed: float) -> int:
     """1 if the observation now has the reward ``new``, 0 if it was not known; or REFUSED."""
     if not (
         admissible(packed, action.reshape((1, action.size)))
@@ -318,6 +327,7 @@ def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> 
     claim(packed)
     packed[STALE] = CHANGED
     parameters, state = unpack(packed)
+    age = state.counters[CLOCK] - observed
     known = bool(amend(parameters, state, action, old, new, age))
     release(packed)
     return int(known)
@@ -382,7 +392,7 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
     {
         "select": (_select, (_VECTOR, _MATRIX)),
         "score": (_score, (_VECTOR, _MATRIX, _VECTOR)),
-        "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR, _VECTOR)),
+        "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR, _VECTOR, _VECTOR)),
         "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
         "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
         "advance": (_advance, (_VECTOR, float64)),

@@ -27,7 +27,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def stream_state(seed: int, *names: str | int) -> npt.NDArray[np.uint64]:
-    """The same, as a one-element state for `uniform`: it can be saved, copied and compared."""
+    """A one-element state for `uniform`, derived like `stream`: it can be saved and compared."""
     return np.array([_entropy(seed, *names) & 0xFFFF_FFFF_FFFF_FFFF], dtype=np.uint64)
 
 

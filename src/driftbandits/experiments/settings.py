@@ -88,7 +88,7 @@ def built_in(name: str) -> Settings:
 
 
 def read(path: Path) -> Settings:
-    """Settings from a TOML file of one's own; its name stands in for a missing one."""
+    """Settings from a user's TOML file; its name stands in for a missing one."""
     try:
         settings = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

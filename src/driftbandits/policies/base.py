@@ -16,10 +16,18 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..core.arrays import Array, float_array, non_negative, numbers, positive, whole
+from ..core.arrays import (
+    LARGEST_WHOLE,
+    Array,
+    float_array,
+    non_negative,
+    numbers,
+    positive,
+    whole,
+)
 from ..core.blocks import Block, BlockError
 from ..core.checks import NORM_SLACK
-from ..core.clock import CLOCK, LAST_ROUND, ages, check_closing, open_round
+from ..core.clock import CLOCK, LAST_ROUND, check_closing, open_round, rounds_of
 from ..core.entry_points import (
     FULL,
     STUCK,
@@ -76,9 +84,9 @@ class Policy(ABC):
     Attributes:
         dim: Length d of an action vector.
         action_bound: Bound L on the norm of actions; longer ones are refused.
-        floor: Probability ε with which any action is played, each with the same chance, in the
-            place of the one that the rule chose. Every action then has a propensity of ε/K at
-            least, which is what off-policy evaluation needs. Each choice draws anew.
+        floor: Probability ε with which the action is drawn from all on offer, each with the same
+            chance, instead of chosen by the rule. Every action then has a propensity of at least
+            ε/K, which is what off-policy evaluation needs. Each choice draws anew.
         seed: Names the streams of whatever the policy draws at random.
     """
 
@@ -182,9 +190,9 @@ class Policy(ABC):
             packed[BUSY] = 0.0
 
     def _prepare(self) -> None:
-        """Recompute the factor, θ̂ and β if the sums have changed, for somebody who asks.
+        """Recompute the factor, θ̂ and β for a property, if the sums have changed.
 
-        Asking leaves no trace: the next decision is the same, to the last bit.
+        Reading a property leaves no trace: the next decision is the same, to the last bit.
         """
         if self._packed[STALE] == CHANGED:
             self._calls.prepare(self._packed)
@@ -238,16 +246,17 @@ class Policy(ABC):
         """
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
-        opened, scores, chances = self.round, np.empty(len(rows)), np.empty(len(rows))
-        chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+        scores, chances, clock = np.empty(len(rows)), np.empty(len(rows)), np.empty(1)
+        arguments = rows, float(rounds), scores, chances, clock
+        chosen = self._calls.decide(self._packed, *arguments)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+            chosen = self._calls.decide(self._packed, *arguments)
         if chosen == STUCK:
-            check_closing(self._state.counters[CLOCK], float(rounds))
+            check_closing(clock[0], float(rounds))
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, opened, float(chances[chosen]), scores, chances)
+        return Decision(chosen, open_round(clock[0]), float(chances[chosen]), scores, chances)
 
     def propensities(self, actions: Any) -> Array:
         """Probability that ``decide`` would play each action of ``actions`` (K, d), shape (K,).
@@ -292,10 +301,10 @@ class Policy(ABC):
             self._learn(rows, values, _ON_TIME, 1.0)
         else:
             clock = float(self._state.counters[CLOCK])
-            self._learn(rows, values, ages(clock, round, len(rows)), 0.0)
+            self._learn(rows, values, rounds_of(clock, round, len(rows)), 0.0)
 
     def amend(self, action: Any, *, round: int | float, old: float, new: float) -> None:
-        """Put the reward ``new`` of an ``action`` (d,) in the place of ``old``, learned earlier.
+        """Replace the reward ``old`` of an ``action`` (d,), learned earlier, by ``new``.
 
         Afterwards the sums are what ``new`` would have given: b changes, V does not. For a reward
         that was assumed, such as no click yet, and is known now. ``round`` is the one that it was
@@ -307,8 +316,8 @@ class Policy(ABC):
             reward if type(reward) is float else float(numbers(name, reward))
             for name, reward in (("old", old), ("new", new))
         )
-        age = ages(float(self._state.counters[CLOCK]), round, 1)
-        done = self._calls.amend(self._packed, row, before, after, age[0])
+        observed = rounds_of(float(self._state.counters[CLOCK]), round, 1)
+        done = self._calls.amend(self._packed, row, before, after, observed[0])
         if done < 0:
             refuse(self.dim, self.action_bound, row.reshape(1, -1))
             check_rewards(np.array([before]), "old")
@@ -347,7 +356,8 @@ class Policy(ABC):
         self._check_offered("widened")
         whole("dim", dim, least=self.dim)
         wider = type(self)(**self._widened_config(dim))
-        wider._adopt(self._widened_state(wider), self._floor_state())
+        with self._alone():
+            wider._adopt(self._widened_state(wider), self._floor_state())
         return wider
 
     def merged(self, other: Policy) -> Self:
@@ -523,6 +533,8 @@ class Policy(ABC):
         # Files of 0.1.0 have no floor, and so no stream of draws.
         stream = arrays.pop(_FLOOR_STREAM, self._floor_stream())
         self._check_restored(_FLOOR_STREAM, stream, self._floor_stream())
+        if stream[1] > LARGEST_WHOLE:
+            raise StateFileError(f"array {_FLOOR_STREAM} has {stream[1]} draws, too many to count")
         if arrays.keys() != set(initial._fields):
             raise StateFileError(
                 f"the state has arrays {sorted(arrays)}, not {sorted(initial._fields)}"
@@ -593,12 +605,15 @@ class Policy(ABC):
             refuse(self.dim, self.action_bound, rows)
         return scores
 
-    def _learn(self, rows: Array, rewards: Array, ages: Array, rounds: float) -> None:
-        """Close ``rounds`` rounds and learn all observations, or refuse with nothing changed."""
-        done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, 0)
+    def _learn(self, rows: Array, rewards: Array, observed: Array, rounds: float) -> None:
+        """Close ``rounds`` rounds and learn all observations, or refuse with nothing changed.
+
+        Where no round is closed, they are those of the rounds ``observed``, (n,) or (1,).
+        """
+        done = self._calls.learn_many(self._packed, rows, rewards, observed, rounds, 0)
         while 0 <= done < len(rows):
             self._make_room(rounds if done == 0 else 0.0)
-            done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, done)
+            done = self._calls.learn_many(self._packed, rows, rewards, observed, rounds, done)
         if done == STUCK:
             check_closing(self._state.counters[CLOCK], rounds)
         if done < 0:

@@ -159,7 +159,7 @@ class DLogUCB(Discounted, WeightedPolicy):
             rough guess of the overall rate does; ½ is the model without an offset.
         noise: φ, deviation of rewards in units of √(μ(1 − μ)). Clicks have 1, and the radius is
             then what D-LinUCB's would be. The default explores less, which lost less wherever it
-            was measured (docs/clicks.md).
+            was measured (docs/how-to/clicks.md).
         restore_every: Rounds after which λ is put back in place; see `DLinUCB`.
 
     Examples:

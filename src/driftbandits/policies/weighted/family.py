@@ -468,7 +468,7 @@ class WeightedEstimate(EstimatingPolicy):
 
     def _prepare(self) -> None:
         # Whether the factor follows later sums or is made from them decides how they are rounded.
-        # A factor that was made for somebody who asks must not be followed.
+        # A factor that was made for a property must not be followed.
         age = self._state.counters[FACTOR_AGE]
         super()._prepare()
         if self._packed[STALE] != FRESH:
