@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from . import experiments
 from ._version import __version__
+from .cli_compile import compile_policies
 from .cli_errors import errors_of, exit_codes
 from .cli_log import log_group
 from .experiments import BUILT_IN, Experiment, SettingsError
@@ -55,11 +56,13 @@ def cli() -> None:
       driftbandits run my-experiment.toml --out results
       driftbandits leaderboard --environment abrupt --environment slow
       driftbandits log report my-log.parquet          does it drift, what would have been earned
+      driftbandits compile AdaptiveLinUCB             so that no later start waits for the compiler
       driftbandits policies
     """
 
 
 cli.add_command(log_group)
+cli.add_command(compile_policies)
 
 
 class _Whole(click.IntRange):
