@@ -55,10 +55,10 @@ clean: ## remove what the verbs made
 
 # One stamp per extra, so that a verb installs no more than it needs.
 EXTRAS_experiments := experiments
-EXTRAS_test        := experiments,logs,test
-EXTRAS_lint        := experiments,logs,test,lint
-EXTRAS_docs        := experiments,logs,docs
-EXTRAS_bench       := experiments,logs,bench
+EXTRAS_test        := experiments,logs,service,test
+EXTRAS_lint        := experiments,logs,service,test,lint
+EXTRAS_docs        := experiments,logs,service,docs
+EXTRAS_bench       := experiments,logs,service,bench
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'

@@ -199,17 +199,23 @@ def uniform_of(policy: Policy, index: int) -> float:
 
 @every_policy
 def test_the_floor_by_its_definition(cls: type[Policy]) -> None:
-    """u < ε plays action ⌊K u/ε⌋ with the propensity that says so."""
+    """u < ε plays action ⌊K u/ε⌋; propensities are (1 − ε) p + ε/K, p those of the rule.
+
+    Where p has no closed form, it is that given the rule's draw.
+    """
     floored, plain = make(cls, 3, floor=0.4, seed=9), make(cls, 3, seed=9)
     rng = np.random.default_rng(1)
     for t in range(60):
         actions = some_actions(rng, 5, 3)
+        stated, asked = plain.propensities(actions), floored.propensities(actions)
         rule, u = plain.decide(actions).index, uniform_of(floored, t)
         decision = floored.decide(actions)
         expected = int(5 * u / 0.4) if u < 0.4 else rule
         assert decision.index == expected
-        share = 0.4 / 5 + (0.6 if expected == rule else 0.0)
-        assert decision.propensity == pytest.approx(share, rel=1e-12)
+        chances = np.eye(5)[rule] if np.isnan(stated).any() else stated
+        np.testing.assert_allclose(decision.propensities, 0.4 / 5 + 0.6 * chances, rtol=1e-12)
+        np.testing.assert_allclose(asked, decision.propensities, rtol=1e-9)
+        assert decision.propensity == decision.propensities[expected]
         for policy in (floored, plain):
             policy.update(actions[expected], 0.1 * t, round=t + 1)
 

@@ -81,7 +81,9 @@ both = pytest.mark.parametrize("cls", [DRandLinUCB, DLinTS])
 @pytest.mark.parametrize("scale", [1.0, "theory"])
 def test_propensities_are_the_frequencies_of_choices(cls: Any, count: int, scale: Any) -> None:
     policy, actions, trials = trained(cls, scale=scale), some_actions(count), 20_000
-    propensities = policy.propensities(actions)
+    simulated = 10_000 if cls is DLinTS and count > 2 else math.inf
+    exact_ones = math.isinf(simulated)
+    propensities = (policy.propensities if exact_ones else policy.estimated_propensities)(actions)
     assert propensities.shape == (count,)
     assert propensities.sum() == pytest.approx(1, abs=1e-12)
     chosen = np.zeros(trials, dtype=int)
@@ -90,7 +92,6 @@ def test_propensities_are_the_frequencies_of_choices(cls: Any, count: int, scale
         copies._reseed(n)
         chosen[n] = copies.select(actions)
     shares = np.bincount(chosen, minlength=count) / trials
-    simulated = 10_000 if cls is DLinTS and count > 2 else math.inf
     errors = np.sqrt(propensities * (1 - propensities) * (1 / trials + 1 / simulated))
     assert (abs(shares - propensities) <= 4 * errors + 1e-12).all()
 
@@ -101,6 +102,8 @@ def test_asking_for_propensities_leaves_the_state_as_it_is(cls: Any) -> None:
     before = policy.state()
     policy.propensities(some_actions(2))
     policy.propensities(some_actions(6))
+    if cls is DLinTS:
+        policy.estimated_propensities(some_actions(6))
     for name, array in policy.state().items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
 
@@ -111,6 +114,9 @@ def test_propensities_refuse_what_select_refuses(cls: Any) -> None:
     for actions in (np.zeros((0, 3)), np.zeros((2, 2)), [[math.nan, 0, 0]], [[2.0, 0, 0]]):
         with pytest.raises(ValueError, match="actions"):
             policy.propensities(actions)
+        if cls is DLinTS:
+            with pytest.raises(ValueError, match="actions"):
+                policy.estimated_propensities(actions)
 
 
 @pytest.mark.parametrize("count", [2, 9, 40])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from threading import RLock
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast, get_args
 
 import numpy as np
 
-from ..core.arrays import finite, one_of, positive, whole
-from ..features import Features
+from ..core.arrays import Array, finite, one_of, positive, whole
+from ..features import Features, SlotTable
 from ..features.inputs import id_text, named_actions
 from ..policies import Policy
 from . import saving
@@ -24,6 +24,9 @@ from .open_decisions import OpenDecision, OpenDecisions, Status
 
 Mode = Literal["live", "shadow"]
 MODES: tuple[Mode, ...] = get_args(Mode)
+
+# Decisions from one prediction to the next.
+PREDICTED_EVERY = 16
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -63,6 +66,8 @@ class Agent:
         round_length: Time per round of the policy, to forget by the hour. None closes one round
             per decision, to forget by decisions.
         most_open: Bound on open decisions. Beyond it the oldest closes as if it had waited.
+        remember: Number of closed decisions whose names are still known; as many as ``most_open``
+            unless given.
 
     Examples:
         >>> from driftbandits import Agent, AdaptiveLinUCB
@@ -92,12 +97,15 @@ class Agent:
         mode: Mode = "live",
         round_length: float | None = None,
         most_open: int = 1_000_000,
+        remember: int | None = None,
     ) -> None:
         positive("wait", wait)
         one_of("rule", rule, RULES)
         one_of("rewards", rewards, COMBINES)
         one_of("mode", mode, MODES)
         whole("most_open", most_open, least=1)
+        remembered = most_open if remember is None else remember
+        whole("remember", remembered, least=0)
         if default is not None:
             finite("default", default)
         if round_length is not None:
@@ -108,7 +116,8 @@ class Agent:
         self._catalogue, self._policy = Catalogue.of(features), policy
         self._learning, self._wait, self._mode = learning, float(wait), mode
         self._clock = Clock(round_length)
-        self._open = OpenDecisions(most=most_open)
+        self._open = OpenDecisions(most=most_open, remember=remembered)
+        self._just_closed: tuple[OpenDecision, ...] = ()
         self._decided = 0
         self._snapshots = Snapshots()
         self._lock = RLock()
@@ -117,6 +126,11 @@ class Agent:
     def features(self) -> Features:
         """The declaration; with more slots than at first where actions needed them."""
         return self._catalogue.features
+
+    @property
+    def slots(self) -> SlotTable | None:
+        """Which action has which block of coordinates; None without such blocks."""
+        return self._catalogue.slots
 
     @property
     def policy(self) -> Policy:
@@ -149,7 +163,13 @@ class Agent:
             "mode": self._mode,
             "round_length": self._clock.round_length,
             "most_open": self._open.most,
+            "remember": self._open.remember,
         }
+
+    @property
+    def just_closed(self) -> tuple[OpenDecision, ...]:
+        """The decisions that the last call closed, in order."""
+        return self._just_closed
 
     @_locked
     def decide(
@@ -162,6 +182,7 @@ class Agent:
         exclude: Iterable[Any] = (),
         baseline: Any = None,
         deferred: bool = False,
+        shown: Any = None,
     ) -> Choice:
         """Choose one of the actions.
 
@@ -174,9 +195,11 @@ class Agent:
             exclude: Ids of actions that must not be shown this time.
             baseline: In shadow mode, the id of the action that is shown.
             deferred: Whether the decision counts only once it is activated.
+            shown: In a replay, the id of the action that was shown at the time. The policy chooses
+                all the same, as it did then.
         """
         ids = self._fresh([id])
-        return self._decide(context, actions, ids, now, exclude, baseline, deferred)[0]
+        return self._decide(context, actions, ids, now, exclude, baseline, deferred, shown)[0]
 
     @_locked
     def page(
@@ -239,6 +262,16 @@ class Agent:
         return self._move(now)
 
     @_locked
+    def is_due(self, *, now: float) -> bool:
+        """Whether `expire` would close a decision. Changes nothing."""
+        return self._open.is_due(max(now, self._time))
+
+    @_locked
+    def find(self, id: str) -> OpenDecision | None:
+        """The open decision of this name, to look at; None where there is none."""
+        return self._open.get(id)
+
+    @_locked
     def remove(self, actions: Iterable[Any]) -> None:
         """Take actions out of the catalogue for good: their blocks are forgotten and reused.
 
@@ -248,7 +281,8 @@ class Agent:
         gone = {id_text(action) for action in actions}
         catalogue, coordinates = self._catalogue.without(gone)
         self._policy.forget(coordinates)
-        for decision in [entry for entry in self._open if entry.action in gone]:
+        self._just_closed = tuple(entry for entry in self._open if entry.action in gone)
+        for decision in self._just_closed:
             self._open.close(decision.id)
         self._catalogue = catalogue
 
@@ -257,6 +291,14 @@ class Agent:
         """Go from shadow to live, or back. What was learned stays."""
         one_of("mode", mode, MODES)
         self._mode = mode
+
+    @_locked
+    def changed(self, *, floor: float, options: Mapping[str, Any]) -> Agent:
+        """An agent with another floor and some other `options` that knows what this one knows.
+
+        Open decisions stay open. Where ``wait`` changes, they close that much earlier or later.
+        """
+        return saving.changed(self, floor=floor, options=options)
 
     @_locked
     def explain(self, *, decisions: int = 1000) -> Explanation:
@@ -275,6 +317,16 @@ class Agent:
         """The agent that ``save`` wrote: it goes on, bit for bit, where it left off."""
         return cast(Self, saving.load(cls, path))
 
+    @_locked
+    def to_bytes(self) -> bytes:
+        """What `save` writes, as bytes; the same bytes for the same state."""
+        return saving.as_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, stored: bytes, *, name: str = "the agent") -> Self:
+        """The agent that `to_bytes` wrote; ``name`` is for messages."""
+        return cast(Self, saving.from_bytes(cls, name, stored))
+
     @property
     def _time(self) -> float:
         return 0.0 if self._clock.now is None else self._clock.now
@@ -288,6 +340,7 @@ class Agent:
         exclude: Iterable[Any],
         baseline: Any,
         deferred: bool,
+        shown: Any = None,
     ) -> tuple[Choice, ...]:
         """One decision per id; nothing changes where anything is wrong."""
         # A dictionary is checked where it is encoded.
@@ -299,35 +352,41 @@ class Agent:
                 f"actions must have {len(ids)} that can be shown, got {len(offer.names)}"
             )
         self._check_baseline(baseline, offer)
+        if shown is not None and shown not in offer.names:
+            raise ValueError(f"shown must be one of the actions, got {shown!r}")
         self._move(now)
         self._adopt(catalogue)
         choices = list[Choice]()
         for place, id in enumerate(ids):
             closing = self._clock.per_decision and place == len(ids) - 1
-            choices.append(self._choose(id, offer, baseline, closing, deferred))
+            choices.append(self._choose(id, offer, baseline, closing, deferred, shown))
             if place < len(ids) - 1:
                 offer = offer.without([choices[-1].action])
         return tuple(choices)
 
     def _choose(
-        self, id: str, offer: Offer, baseline: Any, closing: bool, deferred: bool
+        self, id: str, offer: Offer, baseline: Any, closing: bool, deferred: bool, shown: Any
     ) -> Choice:
         """Let the policy choose, and open the decision."""
         decision = self._policy.decide(offer.rows, rounds=1 if closing else 0)
-        shown = decision.index if baseline is None else offer.names.index(baseline)
+        given = baseline if shown is None else shown
+        position = decision.index if given is None else offer.names.index(given)
+        row = offer.rows[position].copy()
         choice = Choice(
             id=id,
-            action=offer.names[shown],
-            propensity=decision.propensity if baseline is None else 1.0,
+            action=offer.names[position],
+            propensity=float(decision.propensities[position]) if baseline is None else 1.0,
             round=decision.round,
-            proposed=offer.names[decision.index],
+            proposed=offer.names[int(decision.propensities.argmax())],
             actions=tuple(offer.names),
             scores=decision.scores,
+            propensities=decision.propensities,
+            prediction=self._prediction(row),
         )
         opened = OpenDecision(
             id=id,
             action=id_text(choice.action),
-            row=offer.rows[shown].copy(),
+            row=row,
             round=decision.round,
             deadline=self._time + self._wait,
             activated=not deferred,
@@ -339,16 +398,23 @@ class Agent:
             self._snapshots.take(self._decided, self._policy.theta)
         return choice
 
+    def _prediction(self, row: Array) -> float | None:
+        """What the policy expects of a vector, now and then: asking costs as much as deciding."""
+        if self._decided % PREDICTED_EVERY or not hasattr(self._policy, "theta"):
+            return None
+        return float(self._policy.theta @ row) + float(getattr(self._policy, "level", 0.0))
+
     def _move(self, now: float) -> int:
         """Go to ``now``: let the policy forget, and close what is due. How many that were."""
         rounds = self._clock.move(now)
         if rounds > 0:
             self._policy.advance(rounds=rounds)
-        closed = 0
+        closed = list[OpenDecision]()
         for decision in self._open.due(self._time):
             self._learning.closed(self._policy, decision)
-            closed += 1
-        return closed
+            closed.append(decision)
+        self._just_closed = tuple(closed)
+        return len(closed)
 
     def _adopt(self, catalogue: Catalogue) -> None:
         """Make room in the policy, and in open decisions, for what the catalogue has more."""

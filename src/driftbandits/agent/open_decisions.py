@@ -41,11 +41,11 @@ class OpenDecisions:
     """Open decisions in the order of their deadlines, and the names of those that closed.
 
     Waiting times are all the same and time never goes backwards, so a new decision is always the
-    last to close. ``most`` bounds how many are open, and how many closed names are remembered.
+    last to close. ``most`` bounds how many are open, ``remember`` how many closed names are known.
     """
 
-    def __init__(self, *, most: int) -> None:
-        self.most = most
+    def __init__(self, *, most: int, remember: int) -> None:
+        self.most, self.remember = most, remember
         self._open: OrderedDict[str, OpenDecision] = OrderedDict()
         self._closed: OrderedDict[str, None] = OrderedDict()
 
@@ -79,12 +79,16 @@ class OpenDecisions:
 
     def due(self, now: float) -> Iterator[OpenDecision]:
         """Close decisions whose deadline has come, and the oldest where too many are open."""
-        while self._open:
+        while self.is_due(now):
             first = next(iter(self._open.values()))
-            if first.deadline > now and len(self._open) <= self.most:
-                return
             self.close(first.id)
             yield first
+
+    def is_due(self, now: float) -> bool:
+        """Whether there is a decision to close."""
+        if not self._open:
+            return False
+        return len(self._open) > self.most or next(iter(self._open.values())).deadline <= now
 
     def close(self, id: str) -> None:
         """Close a decision and remember its name."""
@@ -92,8 +96,8 @@ class OpenDecisions:
         self.remember_closed([id])
 
     def remember_closed(self, ids: Iterable[str]) -> None:
-        """Remember names of closed decisions, at most ``most`` of them."""
+        """Remember names of closed decisions, at most ``remember`` of them."""
         for id in ids:
             self._closed[id] = None
-        while len(self._closed) > self.most:
+        while len(self._closed) > self.remember:
             self._closed.popitem(last=False)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.arrays import Array
-from ..core.storage import StateFileError, read_state, write_state
+from ..core.storage import StateFileError, parse_state, read_state, state_bytes, write_state
 from ..features import Features, SlotTable
 from ..policies.registry import policy_from
 from .catalogue import Catalogue
@@ -65,9 +65,38 @@ def save(agent: Agent, path: str | os.PathLike[str]) -> None:
     write_state(path, *content(agent))
 
 
+def as_bytes(agent: Agent) -> bytes:
+    """What `save` would write; equal agents give equal bytes."""
+    return state_bytes(*content(agent))
+
+
+def from_bytes(kind: type[Agent], name: str, stored: bytes) -> Agent:
+    """The agent that `as_bytes` wrote; ``name`` is for messages."""
+    return _loaded(kind, name, *parse_state(name, stored))
+
+
+def changed(agent: Agent, *, floor: float, options: Mapping[str, Any]) -> Agent:
+    """An agent of other options and another floor that knows what ``agent`` knows."""
+    header, arrays = content(agent)
+    before = agent.options
+    header["config"] = header["config"] | {"floor": floor}
+    header["agent"]["options"] = before | dict(options)
+    later = header["agent"]["options"]["wait"] - before["wait"]
+    arrays["open.numbers"][:, _COLUMNS.index("deadline")] += later
+    return restored(type(agent), header, arrays)
+
+
 def load(kind: type[Agent], path: str | os.PathLike[str]) -> Agent:
     """The agent that `save` wrote."""
-    header, arrays = read_state(path)
+    return _loaded(kind, path, *read_state(path))
+
+
+def _loaded(
+    kind: type[Agent],
+    path: str | os.PathLike[str],
+    header: Mapping[str, Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
+) -> Agent:
     if not isinstance(header.get("agent"), dict):
         raise StateFileError(f"{os.fspath(path)} holds no agent; driftbandits.load reads policies")
     try:

@@ -11,10 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, numbers
+from .arrays import LARGEST_WHOLE, Array, numbers
+from .compiling import lean_kernel
 
 # Position in ``counters``.
 CLOCK = 0
+
+# Rounds that can be closed, the open one included: beyond them a float64 skips integers, and a
+# clock that is moved by one stands still.
+LAST_ROUND = float(LARGEST_WHOLE - 1)
+
+
+def _can_close(clock: float, rounds: float) -> bool:
+    """Whether ``rounds`` rounds, or none, can be closed: the clock moves, and not too far."""
+    return bool(rounds == 0.0 or clock < clock + rounds <= LAST_ROUND)
+
+
+can_close = lean_kernel(_can_close)
+
+
+def check_closing(clock: float, rounds: float) -> None:
+    """Refuse to close ``rounds`` rounds where `can_close` says no."""
+    if _can_close(clock, rounds):
+        return
+    if clock + rounds > LAST_ROUND:
+        raise ValueError(
+            f"rounds must leave the clock at {LAST_ROUND:.0f} or before, got {rounds:g} when "
+            f"{clock:g} are closed; count in longer rounds, such as seconds for nanoseconds"
+        )
+    raise ValueError(
+        f"rounds must move the clock, got {rounds:g} when {clock:g} are closed; "
+        "count in shorter rounds"
+    )
 
 
 def open_round(clock: float) -> int | float:

@@ -72,23 +72,6 @@ def lean_kernel(function: Function) -> Function:
     return _kernel(function, _LEAN)
 
 
-def inline_kernel(function: Function) -> Function:
-    """Compile a lean kernel as part of those that call it, and not by itself.
-
-    For functions of parameters and state that do little: handing over a named tuple of ten arrays
-    takes a second to compile, wherever it happens.
-    """
-    return _kernel(function, _LEAN)
-
-
-def large_kernel(function: Function) -> Function:
-    """Compile a lean kernel that is called and not copied to where it is called from.
-
-    For those whose work outweighs a call, and whose copies would take long to compile.
-    """
-    return _kernel(function, {**_LEAN, "forceinline": False})
-
-
 def row_kernel(function: Function) -> Function:
     """Compile a lean kernel for a loop along rows, whose sums stay in the order they are written.
 

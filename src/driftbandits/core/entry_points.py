@@ -17,9 +17,10 @@ Optional, with a default each:
         compute what `choose` reads (a factor, an estimate, a radius) from the sums. Called before a
         choice if the sums have changed, perhaps more often: it depends on the state alone, and
         draws nothing
-    propensity(parameters, state, columns, scratch, scores, chosen) -> probability
-        with which `choose` gives ``chosen``; called after it, and may overwrite ``scores``. NaN
-        where there is no closed form. Without it: 1, for rules that draw nothing
+    propensities(parameters, state, columns, scratch, scores, rule, chances)
+        fill ``chances`` (K,) with the probability that `choose` gives each column; called after it
+        has filled ``scores`` and given ``rule``. NaN where there is no closed form. Without it: 1
+        for ``rule`` and 0 for the others, for rules that draw nothing
     late(parameters, state, age)
         note that an observation comes in that no closing round comes with; called before `learn`
     misses(parameters, state, theta) -> bool
@@ -49,14 +50,16 @@ from numba import float64, int64
 
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
-from .compiling import entry_suite, inline_kernel
-from .exploring import explored, propensity_at
-from .packing import CHANGED, FLOOR, FRESH, STALE, Field, claim, release, unpacker
+from .clock import CLOCK, can_close
+from .compiling import entry_suite, lean_kernel
+from .exploring import explored, mix_floor, only
+from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
 
 # What an entry point returns in the place of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
 FULL = -2  # an array has to grow first
+STUCK = -3  # the clock cannot move by so much
 
 
 def _unbound(*arguments: Any) -> Any:
@@ -65,40 +68,46 @@ def _unbound(*arguments: Any) -> Any:
 
 
 unpack = choose = learn = advance = prepare = misses = late = _unbound
-propensity = fits = amend = forget = _unbound
+propensities = fits = amend = forget = _unbound
 
 
-@inline_kernel
+@lean_kernel
 def nothing_to_prepare(parameters: Any, state: Any) -> None:
     """For policies that compute nothing beforehand."""
 
 
-@inline_kernel
+@lean_kernel
 def late_is_no_matter(parameters: Any, state: Any, age: float) -> None:
     """For policies that count rounds alone."""
 
 
-@inline_kernel
+@lean_kernel
 def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
     """For policies without a confidence set."""
     return False
 
 
-@inline_kernel
+@lean_kernel
 def certain(
-    parameters: Any, state: Any, columns: Array, scratch: Array, scores: Array, chosen: int
-) -> float:
+    parameters: Any,
+    state: Any,
+    columns: Array,
+    scratch: Array,
+    scores: Array,
+    rule: int,
+    chances: Array,
+) -> None:
     """For policies that draw nothing."""
-    return 1.0
+    only(rule, chances)
 
 
-@inline_kernel
+@lean_kernel
 def always_fits(parameters: Any, state: Any, rounds: float) -> bool:
     """For policies whose arrays never grow."""
     return True
 
 
-@inline_kernel
+@lean_kernel
 def cannot_amend(
     parameters: Any, state: Any, action: Array, old: float, new: float, age: float
 ) -> bool:
@@ -106,7 +115,7 @@ def cannot_amend(
     return False
 
 
-@inline_kernel
+@lean_kernel
 def cannot_forget(parameters: Any, state: Any, mask: Array) -> None:
     """For policies that refuse to forget coordinates."""
 
@@ -123,7 +132,7 @@ class Kernels(NamedTuple):
     prepare: Callable[..., None] = nothing_to_prepare
     misses: Callable[..., bool] = never_misses
     late: Callable[..., None] = late_is_no_matter
-    propensity: Callable[..., float] = certain
+    propensities: Callable[..., None] = certain
     fits: Callable[..., bool] = always_fits
     amend: Callable[..., bool] = cannot_amend
     forget: Callable[..., None] = cannot_forget
@@ -134,7 +143,8 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    decide: Callable[..., tuple[int, float]]
+    decide: Callable[..., int]
+    propensities: Callable[..., int]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
     advance: Callable[..., int]
@@ -176,51 +186,70 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
     return k
 
 
-def _decide(packed: Array, actions: Array, rounds: float, scores: Array) -> tuple[int, float]:
-    """Like `_select`; then close ``rounds`` rounds. Also returns the propensity of the choice.
+def _decide(packed: Array, actions: Array, rounds: float, scores: Array, chances: Array) -> int:
+    """Like `_select`; then close ``rounds`` rounds.
 
-    Fills ``scores`` (K,).
+    Fills ``scores`` and the propensities ``chances``, both (K,).
     """
     if not admissible(packed, actions):
-        return REFUSED, 0.0
+        return REFUSED
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
-    if not fits(parameters, state, rounds):
+    closable = can_close(state.counters[CLOCK], rounds)
+    if not (closable and fits(parameters, state, rounds)):
         release(packed)
-        return FULL, 0.0
+        return FULL if closable else STUCK
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
     rule = choose(parameters, state, columns, scratch, scores)
+    propensities(parameters, state, columns, scratch, scores, rule, chances)
+    mix_floor(packed, rule, chances)
     k = explored(packed, rule, count)
-    # With a floor, the propensity given the rule's own draw: exact, and free.
-    if packed[FLOOR] > 0.0:
-        chance = propensity_at(packed[FLOOR], rule, k, count)
-    else:
-        chance = propensity(parameters, state, columns, scratch, scores, k)
     if rounds > 0.0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return k, chance
+    return k
+
+
+def _propensities(packed: Array, actions: Array, chances: Array) -> int:
+    """The propensities of `_decide`; what is drawn on the way is used up."""
+    if not admissible(packed, actions):
+        return REFUSED
+    count, dim = actions.shape
+    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, room[:dim])
+    claim(packed)
+    parameters, state = unpack(packed)
+    if packed[STALE] != FRESH:
+        prepare(parameters, state)
+        packed[STALE] = FRESH
+    rule = choose(parameters, state, room[:dim], scratch, room[dim])
+    propensities(parameters, state, room[:dim], scratch, room[dim], rule, chances)
+    mix_floor(packed, rule, chances)
+    release(packed)
+    return 0
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> int:
-    """Close a round, then learn its reward. 1 if done; otherwise REFUSED or FULL."""
+    """Close a round, then learn its reward. 1 if done; otherwise REFUSED, FULL or STUCK."""
     if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
         return REFUSED
     claim(packed)
     parameters, state = unpack(packed)
-    roomy = fits(parameters, state, 1.0)
-    if roomy:
+    done = 1 if can_close(state.counters[CLOCK], 1.0) else STUCK
+    if done > 0 and not fits(parameters, state, 1.0):
+        done = FULL
+    if done > 0:
         packed[STALE] = CHANGED
         advance(parameters, state, 1.0)
         learn(parameters, state, action, reward, 0.0)
     release(packed)
-    return 1 if roomy else FULL
+    return done
 
 
 def _learn_many(
@@ -229,7 +258,7 @@ def _learn_many(
     """Close ``rounds`` rounds, then learn from every row from ``start`` on.
 
     Returns how many are learned by now, fewer than all where an array has to grow first; or
-    REFUSED, with nothing changed. ``start`` is 0, or what an earlier call returned.
+    REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned.
     """
     if start == 0:
         if not admissible(packed, actions):
@@ -240,7 +269,9 @@ def _learn_many(
     claim(packed)
     parameters, state = unpack(packed)
     done = start
-    while done < rewards.size:
+    if start == 0 and not can_close(state.counters[CLOCK], rounds):
+        done = STUCK
+    while 0 <= done < rewards.size:
         closing, age = rounds if done == 0 else 0.0, ages[min(done, ages.size - 1)]
         if not fits(parameters, state, closing):
             break
@@ -256,15 +287,17 @@ def _learn_many(
 
 
 def _advance(packed: Array, rounds: float) -> int:
-    """Close ``rounds`` rounds: 1, or FULL."""
+    """Close ``rounds`` rounds: 1, or FULL or STUCK."""
     claim(packed)
     parameters, state = unpack(packed)
-    roomy = fits(parameters, state, rounds)
-    if roomy:
+    done = 1 if can_close(state.counters[CLOCK], rounds) else STUCK
+    if done > 0 and not fits(parameters, state, rounds):
+        done = FULL
+    if done > 0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return 1 if roomy else FULL
+    return done
 
 
 def _prepare(packed: Array) -> None:
@@ -349,7 +382,7 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
     {
         "select": (_select, (_VECTOR, _MATRIX)),
         "score": (_score, (_VECTOR, _MATRIX, _VECTOR)),
-        "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR)),
+        "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR, _VECTOR)),
         "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
         "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
         "advance": (_advance, (_VECTOR, float64)),
@@ -358,6 +391,9 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
     {
         "amend": (_amend, (_VECTOR, _VECTOR, float64, float64, float64)),
         "forget": (_forget, (_VECTOR, _VECTOR)),
+    },
+    {
+        "propensities": (_propensities, (_VECTOR, _MATRIX, _VECTOR)),
     },
     {
         "play": (

@@ -49,12 +49,14 @@ class Decision:
         propensity: Probability with which this action was chosen. 1 where nothing is random, NaN
             where it has no closed form.
         scores: What the rule ranked the actions by, shape (K,).
+        propensities: Probabilities of all actions, shape (K,).
     """
 
     index: int
     round: int | float
     propensity: float
     scores: Array = field(compare=False, repr=False)
+    propensities: Array = field(compare=False, repr=False)
 
 
 class Outcomes(NamedTuple):

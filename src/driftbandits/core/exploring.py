@@ -8,6 +8,8 @@ that was saved, or whose events are replayed, draws the same.
 
 from __future__ import annotations
 
+import numpy as np
+
 from .arrays import Array
 from .compiling import lean_kernel
 from .packing import DRAWN, FLOOR, KEY_HIGH, KEY_LOW
@@ -26,6 +28,30 @@ def explored(packed: Array, rule: int, count: int) -> int:
 
 
 @lean_kernel
-def propensity_at(floor: float, rule: int, chosen: int, count: int) -> float:
-    """(1 − ε) 1[chosen = rule] + ε/K."""
-    return floor / count + (1.0 - floor if chosen == rule else 0.0)
+def only(rule: int, chances: Array) -> None:
+    """Probability one for the action ``rule``, zero for the others."""
+    for k in range(chances.size):
+        chances[k] = 0.0
+    chances[rule] = 1.0
+
+
+@lean_kernel
+def mix(share: float, chances: Array) -> None:
+    """p ← (1 − ε) p + ε/K, where a ``share`` ε of the choices is any action."""
+    for k in range(chances.size):
+        chances[k] = (1.0 - share) * chances[k] + share / chances.size
+
+
+@lean_kernel
+def mix_floor(packed: Array, rule: int, chances: Array) -> None:
+    """Propensities with the floor, from those of the rule, which gave ``rule``.
+
+    Where the rule draws and has no closed form, given its draw: 1 for ``rule``. Weights 1/p average
+    to the same given each of its draws, so this is a valid propensity too.
+    """
+    floor = packed[FLOOR]
+    if floor == 0.0:
+        return
+    if np.isnan(chances[0]):
+        only(rule, chances)
+    mix(floor, chances)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import whole
-from .compiling import kernel, large_kernel, lean_kernel
+from .compiling import kernel, lean_kernel
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
@@ -32,7 +32,7 @@ def stream_state(seed: int, *names: str | int) -> npt.NDArray[np.uint64]:
 
 
 def _entropy(seed: int, *names: str | int) -> int:
-    whole("seed", seed, least=0)
+    whole("seed", seed, least=0, most=None)
     text = "\x1f".join([str(seed), *(f"{type(name).__name__}:{name}" for name in names)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little")
 
@@ -52,7 +52,7 @@ _WORD = 0xFFFF_FFFF
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 
 
-@large_kernel
+@lean_kernel
 def threefry(k0: int, k1: int, c0: int, c1: int) -> tuple[int, int]:
     """Two random words of 32 bits from a key and a counter, of two such words each.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, panel, transpose
-from .clock import CLOCK
+from .clock import CLOCK, can_close
 from .compiling import entry_point, lean_kernel
 from .events import (
     ADVANCE,
@@ -28,8 +28,8 @@ from .events import (
     VALUE,
     Integers,
 )
-from .exploring import explored, propensity_at
-from .packing import CHANGED, FLOOR, FRESH, STALE, claim, release
+from .exploring import explored, mix_floor
+from .packing import CHANGED, FRESH, STALE, claim, release
 
 
 def _unbound(*arguments: Any) -> Any:
@@ -38,7 +38,7 @@ def _unbound(*arguments: Any) -> Any:
 
 
 unpack = choose = learn = advance = prepare = late = _unbound
-propensity = fits = amend = forget = _unbound
+propensities = fits = amend = forget = _unbound
 
 
 @lean_kernel
@@ -46,7 +46,7 @@ def _event_is_right(packed: Array, kind: int, rows: Array, values: Array, clock:
     """Whether an event could be handed in as a call when the clock stands at ``clock``."""
     value = values[VALUE]
     if kind == ADVANCE:
-        return bool(0.0 < value < np.inf)
+        return bool(value > 0.0 and can_close(clock, value))
     if kind == FORGET:
         return bool(rows.shape[0] == 1)
     if not admissible(packed, rows):
@@ -54,7 +54,9 @@ def _event_is_right(packed: Array, kind: int, rows: Array, values: Array, clock:
     if kind == SELECT:
         return True
     if kind == DECIDE:
-        return bool(0.0 <= value < np.inf)
+        return bool(value >= 0.0 and can_close(clock, value))
+    if kind == UPDATE and not can_close(clock, 1.0):
+        return False
     if rows.shape[0] != 1 or not abs(value) <= LARGEST_REWARD:
         return False
     if kind in (LEARN, AMEND) and not 1.0 <= values[ROUND] <= clock + 1.0:
@@ -118,7 +120,7 @@ def replay_template(
         if kinds[i] in (SELECT, DECIDE):
             widest = max(widest, counts[i])
     # Cut to the size of each set of actions: compiled code knows whole, contiguous arrays only.
-    room, scratch_room = np.empty((dim + 1) * widest), np.empty((dim + 2) * (widest + 3))
+    room, scratch_room = np.empty((dim + 2) * widest), np.empty((dim + 2) * (widest + 3))
     claim(packed)
     parameters, state = unpack(packed)
     done = start
@@ -137,11 +139,13 @@ def replay_template(
                 prepare(parameters, state)
                 packed[STALE] = FRESH
             rule = choose(parameters, state, columns, scratch, scores)
+            if kind == DECIDE:
+                among = room[(dim + 1) * size : (dim + 2) * size]
+                propensities(parameters, state, columns, scratch, scores, rule, among)
+                mix_floor(packed, rule, among)
             chosen[i] = explored(packed, rule, size)
-            if kind == DECIDE and packed[FLOOR] > 0.0:
-                chances[i] = propensity_at(packed[FLOOR], rule, chosen[i], size)
-            elif kind == DECIDE:
-                chances[i] = propensity(parameters, state, columns, scratch, scores, chosen[i])
+            if kind == DECIDE:
+                chances[i] = among[chosen[i]]
         if closing > 0.0:
             packed[STALE] = CHANGED
             advance(parameters, state, closing)

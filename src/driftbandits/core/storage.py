@@ -7,6 +7,7 @@ pickled, and nothing is unpickled.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import stat
@@ -187,10 +188,24 @@ def write_state(
     sync: bool = True,
 ) -> None:
     """Write ``header`` (anything JSON can say) and ``arrays`` to ``path``."""
+    members = _members(header, arrays)
+    with atomic_write(path, sync=sync) as file:
+        write_arrays(file, members)
+
+
+def state_bytes(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """What `write_state` would write; the same bytes for the same content."""
+    file = io.BytesIO()
+    write_arrays(file, _members(header, arrays))
+    return file.getvalue()
+
+
+def _members(
+    header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> dict[str, npt.NDArray[Any]]:
     full = {"format": FORMAT, "version": VERSION, **header}
     text = np.frombuffer(json.dumps(full, default=_plain_number).encode(), dtype=np.uint8)
-    with atomic_write(path, sync=sync) as file:
-        write_arrays(file, {_HEADER: text, **arrays})
+    return {_HEADER: text, **arrays}
 
 
 def _plain_number(value: Any) -> Any:
@@ -209,7 +224,13 @@ def read_state(
         StateFileError: The file is damaged, or is no saved state.
         OSError: The file cannot be read; it may be in order.
     """
-    content = _content(path)
+    return parse_state(path, _content(path))
+
+
+def parse_state(
+    path: str | os.PathLike[str], content: bytes
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """The header and the arrays of bytes that came from ``path``, a name for messages."""
     try:
         members = read_arrays(content)
     except Exception as error:  # a damaged archive can fail in any way

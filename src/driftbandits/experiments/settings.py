@@ -156,7 +156,7 @@ def prepare(
         check_name(_need(settings, "name"))
         # Before an environment says it of its own table.
         whole("horizon", horizon, least=1)
-        whole("seed", seed, least=0)
+        whole("seed", seed, least=0, most=None)
     environment, facts = _environment(settings, horizon, seed, data, cache)
     return environment, _problem(settings, environment, seed, facts), facts
 

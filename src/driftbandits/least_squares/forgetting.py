@@ -29,8 +29,8 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.clock import CLOCK
-from ..core.compiling import inline_kernel, large_kernel, lean_kernel
-from ..core.linalg import clear_matrix, copy, update_factor
+from ..core.compiling import lean_kernel
+from ..core.linalg import clear, clear_matrix, copy, update_factor
 from .sums import accumulate, shrink
 
 # Positions in ``counters``, after CLOCK.
@@ -55,6 +55,10 @@ FADED = 1e-2
 # The squares of what is stored stay far from overflow.
 LARGEST_UNIT = 2.0**256
 
+# Sums are exact to 2⁻¹⁰⁶ of the largest they have been. What is left of a window's rewards, as a
+# share of that, may fall to this before they are summed up afresh.
+LEAST_LEFT = 2.0**-30
+
 
 @lean_kernel
 def block_length(dim: int, gamma: float, restore: float) -> float:
@@ -69,7 +73,7 @@ def block_length(dim: int, gamma: float, restore: float) -> float:
     return float(between * max(1.0, np.rint(2.0 / (dim * rate * between))))
 
 
-@inline_kernel
+@lean_kernel
 def pass_time(p: Any, s: Any, rounds: float) -> None:
     """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
     s.counters[CLOCK] += rounds
@@ -84,7 +88,7 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
         )
 
 
-@inline_kernel
+@lean_kernel
 def is_remembered(p: Any, s: Any, age: float) -> bool:
     """Whether an observation made ``age`` rounds ago is in the window and not before a restart."""
     # Ages are compared, not rounds: the same subtraction on both sides leaves no rounding.
@@ -92,7 +96,7 @@ def is_remembered(p: Any, s: Any, age: float) -> bool:
     return bool(in_window and age <= s.counters[CLOCK] - s.counters[LAST_RESTART])
 
 
-@inline_kernel
+@lean_kernel
 def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add an observation made ``age`` rounds ago, as if it had come on time.
 
@@ -109,7 +113,7 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
         _store(s.counters, s.history, s.belated, action, reward, observed)
 
 
-@inline_kernel
+@lean_kernel
 def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     """Add to the sums, or for a negative weight take out; the factor follows if it can."""
     squared = weight * abs(weight)
@@ -123,7 +127,7 @@ def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
         _follow(s.counters, s.factor, s.theta, action, weight)
 
 
-@large_kernel
+@lean_kernel
 def _follow(counters: Array, factor: Array, theta: Array, action: Array, weight: float) -> None:
     """Change the factor as the sums have changed."""
     # θ̂ is out of date from here on, so that its place can hold the vector of the change.
@@ -133,7 +137,7 @@ def _follow(counters: Array, factor: Array, theta: Array, action: Array, weight:
     counters[FACTOR_AGE] = counters[FACTOR_AGE] + 1.0 if kept else -1.0
 
 
-@inline_kernel
+@lean_kernel
 def _discount(p: Any, s: Any, rounds: float) -> None:
     """Let the unit grow, bring it back where it is too large, and restore λ when that is due."""
     # One round at a time is what nearly every call asks for; a power costs as much as all the rest.
@@ -163,8 +167,11 @@ def _store(
     """Keep a row [action, reward, round] until its round leaves the window.
 
     In order of rounds, rows go to the ring ``history``, at O(d). Others go to the heap ``belated``,
-    at O(d log n); its row 0 holds their number, and row 1 the earliest.
+    at O(d log n); its row 0 holds their number, and row 1 the earliest. Row 0 also has Σ|r| over
+    all rows of both, where a row has its reward, and the largest that this sum has been since the
+    rows were last summed up, where a row has its round.
     """
+    count_reward(belated, abs(reward))
     capacity, dim = history.shape[0], action.size
     first, stored = int(counters[FIRST]), int(counters[STORED])
     if stored == 0 or history[(first + stored - 1) % capacity, dim + 1] <= observed:
@@ -182,14 +189,22 @@ def _store(
     row[dim + 1] = observed
 
 
-@inline_kernel
+@lean_kernel
+def count_reward(belated: Array, size: float) -> None:
+    """Add ``size`` to the Σ|r| of a window, and note the largest that it has been."""
+    head, place = belated[0], belated.shape[1] - 2
+    head[place] += size
+    head[place + 1] = max(head[place + 1], head[place])
+
+
+@lean_kernel
 def has_room(s: Any) -> bool:
     """Whether one more row can be kept, in order or late."""
     late = s.belated[0, 0] + 1.0
     return bool(s.counters[STORED] < s.history.shape[0] and late < s.belated.shape[0])
 
 
-@large_kernel
+@lean_kernel
 def _drop_earliest(belated: Array) -> None:
     """Remove row 1 from the heap."""
     count, observed = int(belated[0, 0]), belated.shape[1] - 1
@@ -205,12 +220,14 @@ def _drop_earliest(belated: Array) -> None:
     belated[0, 0] -= 1.0
 
 
-@inline_kernel
+@lean_kernel
 def _leave_window(p: Any, s: Any) -> None:
     """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
 
     A large value that comes and goes leaves rounding behind, which never decays. A fresh sum after
-    four times as many withdrawals as the window holds costs O(d²) a round and bounds it.
+    four times as many withdrawals as the window holds costs O(d²) a round and bounds it. So does
+    one when a reward has left that was far larger than all that remain: there is at most one such
+    in a window.
     """
     dim = s.moment.shape[1]
     capacity = s.history.shape[0]
@@ -223,17 +240,19 @@ def _leave_window(p: Any, s: Any) -> None:
                 break
             row = s.belated[1]
         _add(p, s, row, row[dim], -1.0)
+        count_reward(s.belated, -abs(row[dim]))
         if in_order:
             s.counters[FIRST] = (s.counters[FIRST] + 1.0) % capacity
             s.counters[STORED] -= 1.0
         else:
             _drop_earliest(s.belated)
         s.counters[WITHDRAWN] += 1.0
-    if s.counters[WITHDRAWN] > 4.0 * (s.counters[STORED] + s.belated[0, 0]):
+    overdue = s.counters[WITHDRAWN] > 4.0 * (s.counters[STORED] + s.belated[0, 0])
+    if overdue or s.belated[0, dim] < LEAST_LEFT * s.belated[0, dim + 1]:
         _sum_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.history, s.belated)
 
 
-@large_kernel
+@lean_kernel
 def _sum_afresh(
     gram: Array,
     gram_squared: Array,
@@ -246,14 +265,16 @@ def _sum_afresh(
     dim = moment.shape[1]
     capacity = history.shape[0]
     first, stored = int(counters[FIRST]), int(counters[STORED])
+    belated[0, dim] = belated[0, dim + 1] = 0.0
     for place in range(stored + int(belated[0, 0])):
         in_order = place < stored
         row = history[(first + place) % capacity] if in_order else belated[place - stored + 1]
+        count_reward(belated, abs(row[dim]))
         accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0, False)
     counters[WITHDRAWN] = 0.0
 
 
-@large_kernel
+@lean_kernel
 def _restart_if_due(
     period: float,
     restarts: Array,
@@ -292,13 +313,13 @@ def start_afresh(
     counters[WEIGHT_SQUARES] = 0.0
     counters[STORED] = 0.0
     if belated.shape[0] > 0:
-        belated[0, 0] = 0.0
+        clear(belated[0])
     counters[WITHDRAWN] = 0.0
     counters[LAST_RESTART] = first
     counters[FACTOR_AGE] = -1.0
 
 
-@large_kernel
+@lean_kernel
 def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
     for part in range(2):
         clear_matrix(gram[part])

@@ -21,7 +21,7 @@ from .model import RewardModel
 from .periods import Periods
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
-from .scores import expect
+from .scores import expect, moments
 from .shares import RunningShares
 from .targets import Target, starts
 
@@ -32,6 +32,11 @@ _ONE, _R, _W, _WR, _DM, _DR = range(6)
 _ESTIMATORS = {"IPS": _WR, "DM": _DM, "DR": _DR}
 _COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
 _FEW = 30.0
+# How often an entry with ascending indices occurs in a full symmetric array.
+_PAIRS = 2.0 - np.eye(6)
+_TRIPLES = np.array(
+    [[[(1, 3, 6)[len({i, j, k}) - 1] for k in range(6)] for j in range(6)] for i in range(6)]
+)
 
 
 class Moments:
@@ -39,17 +44,14 @@ class Moments:
 
     def __init__(self) -> None:
         self.rows = 0
+        # Of the symmetric second and third moments, entries with ascending indices alone.
         self.first, self.second, self.third = np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6, 6))
         self.weights, self.largest = 0.0, 0.0
 
     def add(self, numbers: Array, count: Array) -> None:
         """Further rows (n, 6)."""
         self.rows += len(numbers)
-        self.first += count @ numbers
-        scaled = numbers * count[:, None]
-        self.second += scaled.T @ scaled
-        pairs = scaled[:, :, None] * scaled[:, None, :]
-        self.third += (scaled.T @ pairs.reshape(-1, 36)).reshape(6, 6, 6)
+        moments(np.ascontiguousarray(numbers), count, self.first, self.second, self.third)
         self.weights += float((count * numbers[:, _W] ** 2).sum())
         self.largest = max(self.largest, float(numbers[:, _W].max(initial=0.0)))
 
@@ -77,8 +79,8 @@ class Moments:
         """Standard error, with rows as units, and skewness of a mean of centred numbers."""
         if self.rows < 2:
             return float("nan"), 0.0
-        squares = max(float(centre @ self.second @ centre), 0.0)
-        cubes = float(np.einsum("ijk,i,j,k", self.third, centre, centre, centre))
+        squares = max(float(centre @ (self.second * _PAIRS) @ centre), 0.0)
+        cubes = float(np.einsum("ijk,i,j,k", self.third * _TRIPLES, centre, centre, centre))
         error = float(np.sqrt(squares * self.rows / (self.rows - 1)) / total)
         return error, cubes / squares**1.5 if squares > 0.0 else 0.0
 
@@ -313,8 +315,8 @@ def check_answerable(log: LogReader, propensities: str) -> None:
             "values of other policies need the actions that could have been played; this log has "
             "the played ones alone. Drift, memory and fit do not need them"
         )
-    first = next(iter(log.batches()))
-    if propensities == "logged" and not np.isfinite(first.propensity).any():
+    some = any(np.isfinite(batch.propensity).any() for batch in log.batches())
+    if propensities == "logged" and not some:
         raise CannotAnswer(
             "values need the probability with which each action was played, and the log has none. "
             "Log propensities, or ask for estimated ones by name: they are right only where the "
@@ -333,6 +335,8 @@ def summary(
     log: LogReader, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
 ) -> Value:
     """The value of a finished evaluation."""
+    if LOGGING not in evaluation.cells:
+        raise CannotAnswer("values need rows with a reward and a propensity, and the log has none")
     refused, warnings = [], []
     if evaluation.bounds is None:
         refused.append(

@@ -19,9 +19,10 @@ import numpy.typing as npt
 from ..core.arrays import Array, float_array, non_negative, numbers, positive, whole
 from ..core.blocks import Block, BlockError
 from ..core.checks import NORM_SLACK
-from ..core.clock import CLOCK, ages, open_round
+from ..core.clock import CLOCK, LAST_ROUND, ages, check_closing, open_round
 from ..core.entry_points import (
     FULL,
+    STUCK,
     EntryPoints,
     Kernels,
     cannot_amend,
@@ -53,8 +54,8 @@ _NOTHING = np.zeros(0)
 # What a policy may offer beside choosing and learning.
 Operation = Literal["amend", "forget", "widened", "merged"]
 
-# The squares of norms, and sums of them, stay far from overflow.
-LARGEST_BOUND = 1e50
+# The squares of norms, and sums of them, stay far from overflow and from nothing.
+SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
 _FLOOR_STREAM = "floor"
@@ -102,14 +103,15 @@ class Policy(ABC):
     def __post_init__(self) -> None:
         whole("dim", self.dim, least=1)
         positive("action_bound", self.action_bound)
-        if self.action_bound > LARGEST_BOUND:
+        if not SMALLEST_BOUND <= self.action_bound <= LARGEST_BOUND:
             raise ValueError(
-                f"action_bound must be at most {LARGEST_BOUND:g}, got {self.action_bound!r}"
+                f"action_bound must lie between {SMALLEST_BOUND:g} and {LARGEST_BOUND:g}, "
+                f"got {self.action_bound!r}"
             )
         non_negative("floor", self.floor)
         if self.floor > 1:
             raise ValueError(f"floor must be at most 1, got {self.floor!r}")
-        whole("seed", self.seed, least=0)
+        whole("seed", self.seed, least=0, most=None)
         self._validate()
         # Frozen for its users; what begins with an underscore is not configuration.
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
@@ -121,6 +123,11 @@ class Policy(ABC):
             state, stream = self._checked(saved, state)
         object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
         self._adopt(state, stream)
+
+    @property
+    def _is_loaded(self) -> bool:
+        """Whether it is being built from a saved state, which must not be lost to a new rule."""
+        return "_saved" in vars(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are built anew: as they are, the views would lose what they view."""
@@ -227,20 +234,37 @@ class Policy(ABC):
         ``update(action, reward, round=decision.round)``. ``rounds`` says how far the clock moves:
         0 leaves the round open, for a clock that follows the hours and not the decisions.
 
-        The propensity is that of the chosen action. With a floor it is (1 − ε) 1[rule] + ε/K given
-        what the rule chose, which is a valid propensity for a rule that draws at random, too: the
-        weights 1/p average to the same given each of its draws.
+        The propensities are those of `propensities`, asked for before the decision.
         """
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
-        opened, scores = self.round, np.empty(len(rows))
-        chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
+        opened, scores, chances = self.round, np.empty(len(rows)), np.empty(len(rows))
+        chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen, propensity = self._calls.decide(self._packed, rows, float(rounds), scores)
+            chosen = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+        if chosen == STUCK:
+            check_closing(self._state.counters[CLOCK], float(rounds))
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, opened, propensity, scores)
+        return Decision(chosen, opened, float(chances[chosen]), scores, chances)
+
+    def propensities(self, actions: Any) -> Array:
+        """Probability that ``decide`` would play each action of ``actions`` (K, d), shape (K,).
+
+        Where nothing is random, 1 for one action and 0 for the others; with a floor ε it is
+        (1 − ε) p + ε/K, so never less than ε/K. Where a rule draws and has no closed form, it is
+        NaN; with a floor, the propensity given the rule's next draw, which is exact and valid:
+        weights 1/p average to the same given each draw. Asking changes no decision.
+        """
+        rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
+        chances = np.empty(len(rows))
+        with self._alone():
+            packed = self._packed.copy()  # asking draws nothing, and changes nothing
+        packed[BUSY] = 0.0
+        if self._calls.propensities(packed, rows, chances) < 0:
+            refuse(self.dim, self.action_bound, rows)
+        return chances
 
     def update(
         self,
@@ -297,9 +321,12 @@ class Policy(ABC):
     def advance(self, *, rounds: float = 1) -> None:
         """Close rounds without their rewards; a fraction moves the clock by that much."""
         positive("rounds", rounds)
-        if self._calls.advance(self._packed, float(rounds)) == FULL:
+        done = self._calls.advance(self._packed, float(rounds))
+        if done == FULL:
             self._make_room(float(rounds))
-            self._calls.advance(self._packed, float(rounds))
+            done = self._calls.advance(self._packed, float(rounds))
+        if done == STUCK:
+            check_closing(self._state.counters[CLOCK], float(rounds))
 
     def forget(self, coordinates: Any) -> None:
         """Clear what is known along ``coordinates``: as if all actions had had zeros there.
@@ -403,6 +430,7 @@ class Policy(ABC):
         does not hold its parameter.
         """
         self._check_fit(block, regret, missing)
+        check_closing(self._state.counters[CLOCK], float(block.rounds))
         _, actions, parameters, means, best, noise, _ = block
         arrays = (actions, parameters, means, best, noise, regret, missing)
         played = self._calls.play(self._packed, *arrays, 0)
@@ -502,6 +530,11 @@ class Policy(ABC):
         for name, expected in initial._asdict().items():
             self._check_restored(name, arrays[name], expected)
         state = initial._replace(**arrays)
+        if not 0.0 <= state.counters[CLOCK] <= LAST_ROUND:
+            raise StateFileError(
+                f"array counters has a clock of {state.counters[CLOCK]}, "
+                f"not one from 0 to {LAST_ROUND:.0f}"
+            )
         for position, (least, most) in self._counter_ranges(state).items():
             value = state.counters[position]
             if not (least <= value <= most and value.is_integer()):
@@ -566,6 +599,8 @@ class Policy(ABC):
         while 0 <= done < len(rows):
             self._make_room(rounds if done == 0 else 0.0)
             done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, done)
+        if done == STUCK:
+            check_closing(self._state.counters[CLOCK], rounds)
         if done < 0:
             refuse(self.dim, self.action_bound, rows, rewards)
 

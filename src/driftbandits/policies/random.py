@@ -51,11 +51,18 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
 
 
 @kernel
-def propensity(
-    p: Parameters, s: State, columns: Array, scratch: Array, scores: Array, chosen: int
-) -> float:
+def propensities(
+    p: Parameters,
+    s: State,
+    columns: Array,
+    scratch: Array,
+    scores: Array,
+    rule: int,
+    chances: Array,
+) -> None:
     """1/K."""
-    return float(1.0 / columns.shape[1])
+    for k in range(chances.size):
+        chances[k] = 1.0 / chances.size
 
 
 @kernel
@@ -87,7 +94,7 @@ class Random(Policy):
         choose,
         learn,
         advance,
-        propensity=propensity,
+        propensities=propensities,
         amend=amend,
         forget=forget,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.clock import CLOCK, ages
+from ..core.clock import CLOCK, ages, check_closing
 from ..core.events import (
     ADVANCE,
     ALSO,
@@ -151,5 +151,6 @@ def _raise_what_is_wrong(policy: Policy, table: Packed, wrong: int) -> None:
     if kind == AMEND:
         check_rewards(np.array([new]), "new")
     clock = _open_rounds(table, float(policy._state.counters[CLOCK]))[wrong] - 1.0
+    check_closing(clock, float(closed_rounds(table)[wrong]))
     ages(clock, [round], 1)
     raise ValueError("it is refused")  # pragma: no cover - the checks above say why

@@ -7,8 +7,8 @@ matrices G₁, G₂ and moments b₁, b₂, let V_i = G_i + λI, V = G₁ + G₂
 
 It says how much better two parameters, each N(0, σ²/λ I) beforehand, explain the rewards than any
 single one of norm S does. Should one parameter have made them all, E_k is at most a non-negative
-supermartingale that starts at one, whatever the actions (docs/successors.md), and exceeds 1/ε at
-any time with probability at most ε.
+supermartingale that starts at one, whatever the actions (docs/explanation/successors.md), and
+exceeds 1/ε at any time with probability at most ε.
 
 Splits are considered after every STRIDE-th observation, the k-th with ε = δ/(k(k + 1)). To bound
 the memory, of the splits at odd multiples of 2^l strides the last KEPT are remembered, for each
@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from ...core.arrays import Array
 from ...core.clock import CLOCK
-from ...core.compiling import kernel, large_kernel, lean_kernel
+from ...core.compiling import kernel, lean_kernel
 from ...core.entry_points import Kernels
-from ...core.exploring import propensity_at
+from ...core.exploring import mix, only
 from ...core.linalg import (
     argmax,
     cholesky,
@@ -139,7 +139,7 @@ def evidence(p: Parameters, s: State, m: int, pooled: float) -> float:
     return float(gained / (2.0 * p.noise * p.noise) - 0.5 * volume)
 
 
-@large_kernel
+@lean_kernel
 def changed(p: Parameters, s: State) -> bool:
     """Whether some split shows a change."""
     prepare(p, s)
@@ -151,7 +151,7 @@ def changed(p: Parameters, s: State) -> bool:
     return False
 
 
-@large_kernel
+@lean_kernel
 def add_split(p: Parameters, s: State) -> None:
     """Remember the sums as they are, in the place of the oldest split of the same level."""
     prepare(p, s)
@@ -213,10 +213,12 @@ def advance(p: Any, s: Any, rounds: float) -> None:
 
 
 @lean_kernel
-def propensity(p: Any, s: Any, columns: Array, scratch: Array, scores: Array, chosen: int) -> float:
+def propensities(
+    p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
+) -> None:
     """e/K, and 1 − e more for the largest upper confidence bound; e is that of a forced round."""
-    forced = min(p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0), 1.0)
-    return float(propensity_at(forced, argmax(scores), chosen, columns.shape[1]))
+    only(argmax(scores), chances)
+    mix(min(p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0), 1.0), chances)
 
 
 @lean_kernel
@@ -225,7 +227,7 @@ def fits(p: Any, s: Any, rounds: float) -> bool:
     return bool(s.counters[DETECTIONS] < s.detections.size)
 
 
-@large_kernel
+@lean_kernel
 def forget(p: Any, s: Any, mask: Array) -> None:
     """Clear the sums, those at the splits too, along the coordinates of ``mask``."""
     for part in range(2):
@@ -251,7 +253,7 @@ DETECTING = Kernels(
     learn=learn,
     advance=advance,
     prepare=prepare,
-    propensity=propensity,
+    propensities=propensities,
     fits=fits,
     forget=forget,
 )

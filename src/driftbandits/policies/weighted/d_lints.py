@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.arrays import Array, whole
-from ...core.compiling import entry_point, kernel, lean_kernel
+from ...core.compiling import kernel, lean_kernel
 from ...core.entry_points import Kernels
 from ...core.linalg import argmax, cholesky, clear, column_products, solve, subtract
 from ...core.randomness import stream
 from ...least_squares.forgetting import MU
-from ...least_squares.sums import column_widths, widths_entry
+from ...least_squares.sums import column_widths
+from ..inputs import action_rows, check_norms
 from ..registry import register
 from . import family as family
-from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
+from .sampling import THEORY, Parameters, SampledPolicy, State, deviation, normal, normal_cdf
 
 _CHUNK = 1024  # draws at a time, so that large action sets need little memory
 
@@ -40,19 +41,22 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
 
 
 @kernel
-def propensity(p: Any, s: Any, columns: Array, scratch: Array, scores: Array, chosen: int) -> float:
+def propensities(
+    p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
+) -> None:
     """Exact for two actions, and NaN for more: an orthant probability has no closed form."""
-    if columns.shape[1] == 1:
-        return 1.0
-    if columns.shape[1] > 2:
-        return np.nan
+    for k in range(chances.size):
+        chances[k] = np.nan if chances.size > 2 else 1.0
+    if chances.size != 2:
+        return
     difference, width = np.empty((s.theta.size, 1)), np.empty(1)
     lead = 0.0
     for i in range(s.theta.size):
         difference[i, 0] = columns[i, 0] - columns[i, 1]
         lead += difference[i, 0] * s.theta[i]
     column_widths(s.factor, s.gram_squared, s.counters[MU], difference, width)
-    return share_of_two(lead, deviation(p, s) * width[0], chosen)
+    for k in range(2):
+        chances[k] = share_of_two(lead, deviation(p, s) * width[0], k)
 
 
 @lean_kernel
@@ -63,9 +67,6 @@ def share_of_two(lead: float, spread: float, chosen: int) -> float:
     return normal_cdf((lead if chosen == 0 else -lead) / spread)
 
 
-_share_entry = entry_point(share_of_two, "d_lints")
-
-
 @register("D-LinTS", "discounted Thompson sampling; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DLinTS(SampledPolicy):
@@ -74,9 +75,10 @@ class DLinTS(SampledPolicy):
         V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a² I)
         θ̃ = θ̂ + V⁻¹ Ṽ^{1/2} Z      play argmax aᵀθ̃
 
-    ``decide`` gives the propensity for one or two actions. For more there is no closed form and it
-    gives NaN, unless there is a floor. Any root of Ṽ gives the same law; the Cholesky factor is
-    used. An action is scored by one inner
+    Propensities are exact for one or two actions. For more there is no closed form: they are NaN,
+    or with a floor those given the draw (`propensities`). `estimated_propensities` draws.
+
+    Any root of Ṽ gives the same law; the Cholesky factor is used. An action is scored by one inner
     product, so that a large set costs less than with upper confidence bounds, and any oracle that
     maximises a linear function will do.
 
@@ -95,35 +97,26 @@ class DLinTS(SampledPolicy):
     """
 
     kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
-        name="d_lints", Parameters=Parameters, State=State, choose=choose, propensity=propensity
+        name="d_lints", Parameters=Parameters, State=State, choose=choose, propensities=propensities
     )
 
-    def propensities(self, actions: Any, *, draws: int = 10_000) -> Array:
-        """Probability that ``select`` plays each action of ``actions`` (K, d), shape (K,).
+    def estimated_propensities(self, actions: Any, *, draws: int = 10_000) -> Array:
+        """Shares of the actions (K, d) in ``draws`` draws of θ̃, shape (K,), without the floor.
 
-        Exact for K = 2: Φ((a₁ − a₂)ᵀθ̂ / (a width(a₁ − a₂))) and its complement. For more actions
-        the shares of ``draws`` draws from a stream of their own, the same at every call: each has
-        the standard error √(p(1 − p)/draws), at most 0.005 for the default. One that is rarely
-        played can come out as 0, so take more draws before dividing by it.
+        From a stream of their own, the same at every call. Each has the standard error
+        √(p(1 − p)/draws), at most 0.005 for the default. One that is rarely played can come out as
+        0, so do not divide by them: log the propensities of a policy with a floor.
         """
         whole("draws", draws, least=1)
-        rows, fit, scale = self._asked(actions)
-        if len(rows) > 2:
-            return self._shares(rows, fit.theta, scale, draws)
-        if len(rows) == 1:
-            return np.ones(1)
-        lead, width = float((rows[0] - rows[1]) @ fit.theta), np.empty(1)
-        column = (rows[0] - rows[1]).reshape(-1, 1)
-        widths_entry(fit.factor, fit.gram_squared, fit.mu, column, width)
-        return np.array([_share_entry(lead, scale * width[0], k) for k in range(2)])
-
-    def _shares(self, rows: Array, theta: Array, scale: float, draws: int) -> Array:
-        """Shares of ``draws`` draws of θ̃ in which each row of ``rows`` is the best."""
+        rows = action_rows(self.dim, actions)
+        check_norms(self.action_bound, rows)
+        fit = self.copy()._fit()
+        scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
         root = np.linalg.solve(self.design, np.linalg.cholesky(self.squared_design))
         generator = stream(self.seed, "propensities", type(self).__name__)
         wins = np.zeros(len(rows))
         for start in range(0, draws, _CHUNK):
             z = generator.standard_normal((min(_CHUNK, draws - start), self.dim))
-            best = np.argmax((theta + scale * z @ root.T) @ rows.T, axis=1)
+            best = np.argmax((fit.theta + scale * z @ root.T) @ rows.T, axis=1)
             wins += np.bincount(best, minlength=len(rows))
         return np.asarray(wins / draws)

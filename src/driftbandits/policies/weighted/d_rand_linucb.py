@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.compiling import entry_point, kernel
+from ...core.compiling import kernel
 from ...core.entry_points import Kernels
-from ...core.linalg import argmax, column_products
+from ...core.linalg import argmax, clear, column_products
 from ...least_squares.forgetting import MU
-from ...least_squares.sums import column_widths, widths_entry
+from ...least_squares.sums import column_widths
 from ..registry import register
 from . import family as family
 from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
@@ -28,46 +28,54 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
 
 
 @kernel
-def highest_line(intercepts: Array, slopes: Array, chosen: int) -> float:
-    """Probability that intercept + slope·Z of ``chosen`` is the largest, for one Z ~ N(0, 1).
+def highest_lines(intercepts: Array, slopes: Array, chances: Array) -> None:
+    """Probability that intercept + slope·Z of each line is the largest, for one Z ~ N(0, 1).
 
-    Where lines coincide, the first counts, as for a choice.
+    Follows the upper envelope from left to right, O(K) for each line on it. Where lines coincide,
+    the first counts, as for a choice.
     """
-    low, high = -np.inf, np.inf
-    for j in range(slopes.size):
-        lead, rise = intercepts[chosen] - intercepts[j], slopes[chosen] - slopes[j]
-        if rise > 0.0:
-            low = max(low, -lead / rise)  # where both lines are level
-        elif rise < 0.0:
-            high = min(high, -lead / rise)
-        elif lead < 0.0 or (lead == 0.0 and j < chosen):
-            return 0.0
-    if not low < high:
-        return 0.0
-    # From the side on which the interval lies, where the difference keeps its digits.
+    clear(chances)
+    line = 0
+    for j in range(1, slopes.size):
+        steeper = slopes[j] - slopes[line]
+        if steeper < 0.0 or (steeper == 0.0 and intercepts[j] > intercepts[line]):
+            line = j
+    low = -np.inf
+    while True:
+        following, high = line, np.inf
+        for j in range(slopes.size):
+            rise = slopes[j] - slopes[line]
+            if rise > 0.0:
+                # Where both lines are level; of several, the steepest is the highest from there on.
+                level = max(low, (intercepts[line] - intercepts[j]) / rise)
+                if level < high or (level == high and slopes[j] > slopes[following]):
+                    following, high = j, level
+        chances[line] = normal_measure(low, high)
+        if following == line:
+            return
+        line, low = following, high
+
+
+@kernel
+def normal_measure(low: float, high: float) -> float:
+    """Φ(high) − Φ(low), from the side on which the interval lies: there it keeps its digits."""
     if low > 0.0:
         return normal_cdf(-low) - normal_cdf(-high)
     return normal_cdf(high) - normal_cdf(low)
 
 
-def _shares(intercepts: Array, slopes: Array, out: Array) -> None:
-    for k in range(out.size):
-        out[k] = highest_line(intercepts, slopes, k)
-
-
-_shares_entry = entry_point(_shares, "d_rand_linucb")
-
-
 @kernel
-def propensity(p: Any, s: Any, columns: Array, scratch: Array, scores: Array, chosen: int) -> float:
-    """The measure of the draws Z for which ``chosen`` has the largest score."""
-    slopes, room = np.empty(scores.size), columns.copy()
-    column_products(s.theta, columns, scores)
+def propensities(
+    p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
+) -> None:
+    """The measure of the draws Z for which each action has the largest score."""
+    means, slopes, room = np.empty(scores.size), np.empty(scores.size), columns.copy()
+    column_products(s.theta, columns, means)
     column_widths(s.factor, s.gram_squared, s.counters[MU], room, slopes)
     scale = deviation(p, s)
     for k in range(slopes.size):
         slopes[k] *= scale
-    return highest_line(scores, slopes, chosen)
+    highest_lines(means, slopes, chances)
 
 
 @register("D-RandLinUCB", "D-LinUCB with a random radius; for drift at a known pace, and for logs")
@@ -79,14 +87,17 @@ class DRandLinUCB(SampledPolicy):
         play argmax aᵀθ̂ + Z √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
     Being random, it has propensities: how likely each action was. Logged with the choices, they
-    are what off-policy evaluation needs.
+    are what off-policy evaluation needs. They are exact: aᵀθ̂ + z width(a) is a line in z, an
+    action is played on the interval where its line is the highest, and the normal measure of that
+    interval is its probability. That of an action whose line is nowhere the highest is zero without
+    a floor.
 
     Guarantee: none for the defaults. The corrected version of the paper (arXiv 1912.05695) states
     an expected dynamic regret of Õ(d^{7/8} B^{1/4} T^{3/4}) for a = √14 β with 2 log T under β's
     root. That is ``scale="theory"`` with ``delta`` = 1/T, and its own choice of γ and λ. Its proof
-    uses the ellipsoid of D-LinUCB at all rounds, so erratum 1 of docs/mathematics.md applies: for
-    that, ``delta`` = 1/T². The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version had the gap of
-    erratum 2.
+    uses the ellipsoid of D-LinUCB at all rounds, so erratum 1 of docs/explanation/mathematics.md
+    applies: for that, ``delta`` = 1/T². The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version had the
+    gap of erratum 2.
 
     Examples:
         >>> import numpy as np
@@ -103,19 +114,5 @@ class DRandLinUCB(SampledPolicy):
         Parameters=Parameters,
         State=State,
         choose=choose,
-        propensity=propensity,
+        propensities=propensities,
     )
-
-    def propensities(self, actions: Any) -> Array:
-        """Probability that ``select`` plays each action of ``actions`` (K, d), shape (K,).
-
-        Exact: aᵀθ̂ + z width(a) is a line in z, an action is played on the interval where its line
-        is the highest, and the probability is the normal measure of that interval. O(K²).
-        """
-        rows, fit, scale = self._asked(actions)
-        slopes = np.empty(len(rows))
-        columns = np.array(rows.T, order="C")
-        widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, slopes)
-        shares = np.empty(len(rows))
-        _shares_entry(rows @ fit.theta, scale * slopes, shares)
-        return np.asarray(shares / shares.sum())

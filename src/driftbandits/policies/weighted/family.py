@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...core.compiling import inline_kernel, large_kernel, lean_kernel
+from ...core.arrays import Array, open_unit
+from ...core.compiling import lean_kernel
 from ...core.entry_points import Kernels
 from ...core.linalg import (
     argmax,
@@ -140,7 +140,7 @@ def initial_state(
     )
 
 
-@inline_kernel
+@lean_kernel
 def current_radius(p: Parameters, s: State) -> float:
     """β for what is remembered now; for a determinant radius ``factor`` must be that of V."""
     dim = s.theta.size
@@ -168,7 +168,7 @@ def current_radius(p: Parameters, s: State) -> float:
     return mixture_radius(ridge, mu, p.noise, delta, p.theta_bound, volume)
 
 
-@inline_kernel
+@lean_kernel
 def _log_determinant_squared(s: State, mu: float) -> float:
     """log det (Σ w² a aᵀ + μI), which is log det Ṽ for the μ in force."""
     if s.gram_squared.shape[1] == 0:
@@ -177,15 +177,21 @@ def _log_determinant_squared(s: State, mu: float) -> float:
     return log_determinant(s.work)
 
 
-@inline_kernel
-def prepare(p: Parameters, s: State) -> None:
-    """Bring the factor of V, θ̂ and β up to date with the sums."""
+@lean_kernel
+def estimate(s: State) -> None:
+    """Bring the factor of V and θ̂ up to date with the sums."""
     # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
     # costs no more than they do.
     if not 0.0 <= s.counters[FACTOR_AGE] < 32.0 + s.theta.size:
         cholesky(s.gram[0], s.counters[RIDGE], s.factor)
         s.counters[FACTOR_AGE] = 0.0
     solve(s.factor, s.moment[0], s.theta)
+
+
+@lean_kernel
+def prepare(p: Parameters, s: State) -> None:
+    """Bring the factor of V, θ̂ and β up to date with the sums."""
+    estimate(s)
     s.counters[RADIUS] = current_radius(p, s)
 
 
@@ -257,10 +263,10 @@ def width_scale(s: State) -> float:
     return float(np.sqrt(s.counters[UNIT])) if s.gram_squared.shape[1] == 0 else 1.0
 
 
-_width_scale = inline_kernel(width_scale)
+_width_scale = lean_kernel(width_scale)
 
 
-@inline_kernel
+@lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The action of the largest upper confidence bound."""
     radius, mu = s.counters[RADIUS] * _width_scale(s), s.counters[MU]
@@ -268,7 +274,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-@inline_kernel
+@lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Add an observation to what is remembered."""
     remember(p, s, action, reward, age)
@@ -276,7 +282,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         _square_as_released(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
 
 
-@large_kernel
+@lean_kernel
 def _square_as_released(
     gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
 ) -> None:
@@ -288,20 +294,20 @@ def _square_as_released(
             gram_squared[1, i, j] = 0.0
 
 
-@inline_kernel
+@lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Let the memory fade by ``rounds`` rounds."""
     pass_time(p, s, rounds)
 
 
-@inline_kernel
+@lean_kernel
 def late(p: Parameters, s: State, age: float) -> None:
     """Count a change that no closing round comes with: one more for an anytime bound to cover."""
     if is_remembered(p, s, age):
         s.counters[STEPS] += 1.0
 
 
-@inline_kernel
+@lean_kernel
 def misses(p: Parameters, s: State, theta: Array) -> bool:
     """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β; ``s`` must be prepared."""
     image = s.work[s.work.shape[0] - 1]
@@ -313,25 +319,25 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
     return bool(whiten(s.work, image) > limit)
 
 
-@inline_kernel
+@lean_kernel
 def fits(p: Parameters, s: State, rounds: float) -> bool:
     """Whether the window has room for another observation, in order or late."""
     return bool(p.window == 0.0 or has_room(s))
 
 
-@inline_kernel
+@lean_kernel
 def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
     """Change b by what the reward of an observation has changed by."""
     return amend_memory(p, s, action, old, new, age)
 
 
-@inline_kernel
+@lean_kernel
 def forget(p: Parameters, s: State, mask: Array) -> None:
     """Clear the sums along the coordinates of ``mask``."""
     forget_coordinates(s, mask)
 
 
-@large_kernel
+@lean_kernel
 def _image(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
     """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
     for i in range(theta.size):
@@ -386,13 +392,16 @@ def merged(one: Any, other: Any) -> Any:
     rows = rows[np.argsort(rows[:, -1], kind="stable")]
     counters[FIRST], counters[STORED] = 0.0, len(rows)
     capacity = max(len(one.history), len(other.history), len(rows))
+    belated = np.zeros_like(one.belated)
+    # The sums of |r|, and the largest that they have been: see `_store`.
+    belated[:1, -2:] = one.belated[:1, -2:] + other.belated[:1, -2:]
     return one._replace(
         gram=added(one.gram, other.gram, scale),
         gram_squared=added(one.gram_squared, other.gram_squared, scale**2),
         moment=added(one.moment, other.moment, scale),
         counters=counters,
         history=padded(rows, capacity, rows.shape[1]),
-        belated=np.zeros_like(one.belated),
+        belated=belated,
     )
 
 
@@ -420,6 +429,13 @@ class WeightedEstimate(EstimatingPolicy):
     def moment(self) -> Array:
         """b, shape (d,), in those units."""
         return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
+
+    def _check_discount(self, gamma: float) -> None:
+        """Refuse a discount that is none, or under which rounding would exceed the ridge."""
+        open_unit("gamma", gamma)
+        # A reward of the open round weighs 1/γ until the round closes, and in Ṽ the square of that.
+        ratio = self.action_bound**2 / (self.ridge * gamma**2)
+        self._check_ratio("action_bound²/(ridge gamma²)", ratio)
 
     def _parameters_with(
         self,

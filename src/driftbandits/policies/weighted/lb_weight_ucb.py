@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from ...core.arrays import one_of, open_unit
+from ...core.arrays import one_of
 from ...theory import tuning as rules
 from ..problem import Problem
 from ..registry import register
@@ -64,7 +64,7 @@ class LBWeightUCB(WeightedPolicy):
 
     def _validate(self) -> None:
         super()._validate()
-        open_unit("gamma", self.gamma)
+        self._check_discount(self.gamma)
         one_of("confidence", self.confidence, ("per-round", "anytime"))
 
     def _make_parameters(self) -> Parameters:

@@ -7,9 +7,8 @@ part of the state, so that a saved policy goes on with the draws that it would h
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,6 @@ from ...core.arrays import Array, one_of, positive
 from ...core.compiling import kernel, lean_kernel
 from ...core.randomness import stream_state, uniform
 from ...least_squares.forgetting import RADIUS
-from ..inputs import action_rows, check_norms
-from ..linear import Fit
 from .discounted import Discounted
 from .family import PER_ROUND, initial_state
 
@@ -93,10 +90,6 @@ class SampledPolicy(Discounted):
 
     scale: float | Literal["theory"] = 1.0
 
-    @abstractmethod
-    def propensities(self, actions: Any) -> Array:
-        """Probability that ``select`` plays each action of ``actions`` (K, d), shape (K,)."""
-
     def _validate(self) -> None:
         super()._validate()
         if isinstance(self.scale, str):
@@ -115,14 +108,6 @@ class SampledPolicy(Discounted):
     def _reseed(self, replication: int) -> None:
         name = type(self).__name__
         self._state.random[:] = stream_state(self.seed, "policy", name, replication)
-
-    def _asked(self, actions: Any) -> tuple[Array, Fit, float]:
-        """Actions (K, d), the estimate and a; refused as by ``select``, and the state untouched."""
-        rows = action_rows(self.dim, actions)
-        check_norms(self.action_bound, rows)
-        fit = self.copy()._fit()
-        scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
-        return rows, fit, float(scale)
 
 
 @lean_kernel

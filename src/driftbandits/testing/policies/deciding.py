@@ -6,7 +6,7 @@ import numpy as np
 
 from ...policies import Policy, Problem
 from ..contract import require
-from .lives import action_sets, anew, play, require_finite, require_same_bits
+from .lives import action_sets, anew, play, require_finite, require_same_bits, require_state
 
 
 def is_described(policy: Policy) -> None:
@@ -77,6 +77,29 @@ def asking_changes_no_decision(policy: Policy) -> None:
     require(same, "asking for estimates must change no decision")
 
 
+def propensities_are_those_of_the_next_decision(policy: Policy) -> None:
+    """They sum to one, asking changes nothing, and with a floor none is below ε/K or unknown."""
+    for floor in (0.0, 0.03):
+        mine = anew(policy, floor=floor)
+        play(mine, 40)
+        for actions in action_sets(policy, 20, seed=8):
+            before = mine.state()
+            stated = mine.propensities(actions)
+            require_state(mine, before, "asking for propensities must change nothing")
+            decision = mine.decide(actions)
+            told = decision.propensities
+            same = np.allclose(stated, told, rtol=1e-9, atol=0.0, equal_nan=True)
+            require(same, f"propensities must be those of the decision, {told}, got {stated}")
+            same = np.array_equal(decision.propensity, told[decision.index], equal_nan=True)
+            require(same, f"propensity must be {told[decision.index]}, got {decision.propensity}")
+            if not np.isnan(stated).any():
+                require(np.isclose(stated.sum(), 1.0, rtol=1e-12), "propensities must sum to 1")
+            if floor > 0.0:
+                least = floor / len(actions) * (1 - 1e-12)
+                require(stated.min() >= least, f"no propensity may be below ε/K, got {stated}")
+            mine.update(actions[decision.index], 0.3, round=decision.round)
+
+
 def the_largest_score_is_played(policy: Policy) -> None:
     """Where there are scores: aᵀθ̂ + β width(a), the largest of which is chosen."""
     mine = anew(policy)
@@ -93,17 +116,27 @@ def the_largest_score_is_played(policy: Policy) -> None:
 
 
 def propensities_are_probabilities(policy: Policy) -> None:
-    """In (0, 1], or NaN where they are not known; with a floor ε never below ε/K."""
+    """They sum to one, and are those that were asked for; with a floor ε never below ε/K.
+
+    Without a floor they may be NaN: not known.
+    """
     for floor in (policy.floor, 0.3):
         mine = anew(policy, floor=floor)
         for actions in action_sets(policy, 40, count=5):
-            decision = mine.decide(actions)
-            p, round = decision.propensity, decision.round
-            unknown = np.isnan(p) and floor == 0.0
-            require(unknown or 0.0 < p <= 1.0, f"a propensity must lie in (0, 1], got {p}")
-            least = floor / 5 * (1 - 1e-12)
-            require(unknown or p >= least, f"a propensity must be floor/K at least, got {p}")
-            mine.update(actions[decision.index], 0.5, round=round)
+            asked, decision = mine.propensities(actions), mine.decide(actions)
+            chances = decision.propensities
+            same = np.array_equal(asked, chances, equal_nan=True)
+            require(same, f"propensities must be those of the decision, {chances}, not {asked}")
+            mine.update(actions[decision.index], 0.5, round=decision.round)
+            if floor == 0.0 and np.isnan(chances).all():
+                continue
+            total, least = float(chances.sum()), float(chances.min())
+            require(abs(total - 1) < 1e-9, f"propensities must sum to 1, got {total}")
+            least_allowed = floor / 5 * (1 - 1e-12)
+            require(least >= least_allowed, f"propensities must be floor/K at least, got {least}")
+            chosen = decision.propensity
+            require(chosen > 0, f"what was chosen must have had a propensity, got {chosen}")
+            require(chosen == chances[decision.index], "propensity must be that of the choice")
 
 
 def any_dimension_will_do(policy: Policy) -> None:
@@ -133,6 +166,7 @@ CHECKS = (
     asking_changes_no_decision,
     the_largest_score_is_played,
     propensities_are_probabilities,
+    propensities_are_those_of_the_next_decision,
     any_dimension_will_do,
     zero_actions_are_actions,
 )

@@ -1,0 +1,355 @@
+"""The house: hosted policies behind a journal.
+
+A command becomes a record with everything in it that is not computed. The state carries it out,
+and the record waits for the next commit. Answers may be sent only after `House.commit` returned.
+
+One thread uses a house. It reads the clock once per command, and nothing else from outside.
+"""
+
+from __future__ import annotations
+
+import math
+import time as wall
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from . import recovery
+from .answers import answer_of, as_event
+from .diagnostics import diagnosis
+from .errors import BadRequest, ConflictingEvent, JournalError, ServiceError
+from .journal.chain import Snapshot, bodies_of, entry_of
+from .journal.contract import Store
+from .journal.records import (
+    ActionRemoved,
+    ActionSet,
+    Activated,
+    AnyRecord,
+    Decided,
+    Expired,
+    Offer,
+    PolicyDeleted,
+    PolicySet,
+    Promoted,
+    Rewarded,
+    decode,
+    decode_offer,
+    encode,
+    encode_offer,
+)
+from .messages import (
+    ActivationAnswer,
+    DecisionAnswer,
+    DecisionRequest,
+    PolicyView,
+    RewardAnswer,
+)
+from .policy_settings import PolicySettings
+from .stamp import stamp
+from .statistics import Known
+
+LONGEST_ID = 256
+
+# Records between two snapshots, unless told otherwise: they bound how long a start takes.
+SNAPSHOT_EVERY = 20_000
+
+
+class House:
+    """Hosted policies, whose every change is in a journal.
+
+    `open` makes one. Commands raise `ServiceError` with nothing changed where they are refused, and
+    `JournalError` where the house must not be used any more: end the process, and start anew.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        recovered: recovery.Recovered,
+        *,
+        clock: Callable[[], float],
+        snapshot_every: int,
+    ) -> None:
+        self._store, self._state, self._clock = store, recovered.state, clock
+        self._link = recovered.link
+        self._bodies: list[bytes] = []
+        self._snapshot_every = snapshot_every
+        self._snapshot_at = recovered.snapshot or 0
+        self._broken: str | None = None
+        self.recovered = recovered.report
+
+    @classmethod
+    def open(
+        cls,
+        store: Store,
+        *,
+        clock: Callable[[], float] = wall.time,
+        snapshot_every: int = SNAPSHOT_EVERY,
+    ) -> House:
+        """The house of a journal, as it was after the last commit.
+
+        Args:
+            store: Where the journal is.
+            clock: Seconds since 1970. Where it goes back, time stands still.
+            snapshot_every: Records after which a commit also takes a snapshot; 0 for never.
+        """
+        recovered = recovery.recover(store)
+        return cls(store, recovered, clock=clock, snapshot_every=snapshot_every)
+
+    def decide(self, policy: str, request: DecisionRequest) -> DecisionAnswer:
+        """Choose an action; a request that came before gets its answer again."""
+        offer = Offer(
+            actions=request.actions,
+            context=request.context,
+            exclude=request.exclude,
+            defer=request.defer,
+            baseline=request.baseline,
+        )
+        try:
+            stored = encode_offer(offer)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadRequest(f"the request cannot be written down: {error}") from None
+        event_id = request.event_id
+        if event_id is None:
+            event_id = self._new_id()
+        else:
+            _check_id("event_id", event_id)
+            known = self._state.known.get(event_id)
+            if known is not None:
+                return self._repeated(policy, event_id, known, stored)
+        record = Decided(time=self._now(), policy=policy, event_id=event_id, offer=stored)
+        self._carry_out(record, offer)
+        return answer_of(record, offer)
+
+    def reward(self, event_id: str, value: float) -> RewardAnswer:
+        """Hand in a reward."""
+        if not math.isfinite(value):
+            raise BadRequest(f"reward must be a finite number, got {value!r}")
+        policy = self._state.event(event_id).policy
+        record = Rewarded(time=self._now(), policy=policy, event_id=event_id, value=float(value))
+        self._carry_out(record)
+        assert record.status is not None
+        return RewardAnswer(event_id=event_id, status=record.status)
+
+    def activate(self, event_id: str) -> ActivationAnswer:
+        """Say that a deferred decision was shown."""
+        policy = self._state.event(event_id).policy
+        record = Activated(time=self._now(), policy=policy, event_id=event_id)
+        self._carry_out(record)
+        assert record.status is not None
+        return ActivationAnswer(event_id=event_id, status=record.status)
+
+    def expire(self) -> int:
+        """Close the decisions that have waited too long, and return how many there were."""
+        now, closed = self._now(), 0
+        for name, hosted in self._state.policies.items():
+            if hosted.agent.is_due(now=now):
+                record = Expired(time=now, policy=name)
+                self._carry_out(record)
+                closed += len(record.closed)
+        return closed
+
+    def put_policy(self, name: str, settings: PolicySettings) -> PolicyView:
+        """Create a policy, or change its settings; the same settings again change nothing.
+
+        Other features, another learner, config or seed mean that learning starts anew, and that
+        open decisions close without teaching. Everything else keeps what was learned.
+        """
+        _check_id("name", name)
+        hosted = self._state.policies.get(name)
+        if hosted is None or hosted.settings != settings:
+            self._carry_out(PolicySet(time=self._now(), policy=name, settings=settings.to_dict()))
+        return self.policy(name)
+
+    def promote(self, name: str) -> PolicyView:
+        """Let a policy go from shadow to live."""
+        self._carry_out(Promoted(time=self._now(), policy=name))
+        return self.policy(name)
+
+    def delete_policy(self, name: str) -> None:
+        """Delete a policy with all that it has learned."""
+        self._carry_out(PolicyDeleted(time=self._now(), policy=name))
+
+    def put_action(self, name: str, action_id: str, features: dict[str, Any] | None) -> None:
+        """Describe an action once, so that it can be offered by its id."""
+        _check_id("action_id", action_id)
+        hosted = self._state.policy(name)
+        if hosted.catalogue.get(action_id) != (features or {}):
+            now = self._now()
+            self._carry_out(ActionSet(time=now, policy=name, action=action_id, features=features))
+
+    def remove_action(self, name: str, action_id: str) -> None:
+        """Take an action out of the catalogue for good."""
+        self._carry_out(ActionRemoved(time=self._now(), policy=name, action=action_id))
+
+    @property
+    def pending(self) -> int:
+        """Number of records that the next commit writes."""
+        return len(self._bodies)
+
+    def commit(self) -> None:
+        """Make all commands so far durable. Their answers may be sent when this returns."""
+        self._check()
+        if not self._bodies:
+            return
+        entry = entry_of(self._store.last + 1, self._state.time, self._bodies, self._link)
+        with self._breaking():
+            self._store.append(entry)
+        self._link, self._bodies = entry.link, []
+        if 0 < self._snapshot_every <= self._store.last - self._snapshot_at:
+            self.snapshot()
+
+    def snapshot(self) -> int:
+        """Commit, write down the whole state, and return the number of its last record."""
+        self._check()
+        if self._bodies:
+            self.commit()
+        if self._snapshot_at == self._store.last:
+            return self._snapshot_at
+        with self._breaking():
+            made = Snapshot(
+                number=self._state.number,
+                time=self._state.time,
+                link=self._link,
+                stamp=stamp(),
+                payload=self._state.to_bytes(),
+            )
+            self._store.save_snapshot(made.sealed())
+        self._snapshot_at = made.number
+        return made.number
+
+    def backup(self, target: Path) -> Iterator[int]:
+        """Copy the journal to a new file piece by piece; yields how many pieces are left.
+
+        Commands and commits may come between two pieces.
+        """
+        self.commit()
+        yield from self._store.backup(target)
+
+    def prune(self, *, days: float) -> int:
+        """Remove records that are older than some days, and return how many there were."""
+        self.commit()
+        with self._breaking():
+            return self._store.prune(before=self._now() - days * 86_400.0)
+
+    def policies(self) -> list[PolicyView]:
+        """All policies as they are now."""
+        return [hosted.view() for hosted in self._state.policies.values()]
+
+    def policy(self, name: str) -> PolicyView:
+        """A policy as it is now."""
+        return self._state.policy(name).view()
+
+    def actions(self, name: str) -> dict[str, dict[str, Any]]:
+        """The catalogue of a policy: ids and features."""
+        return dict(self._state.policy(name).catalogue)
+
+    def events(self, policy: str | None, *, after: int, limit: int) -> list[dict[str, Any]]:
+        """Committed records after a number, of one policy or of all, as plain values."""
+        if policy is not None:
+            self._state.policy(policy)
+        found = list[dict[str, Any]]()
+        for entry in self._store.entries(after=after):
+            for number, body in enumerate(bodies_of(entry), start=entry.first):
+                record = decode(body)
+                if number > after and policy in (None, record.policy):
+                    found.append(as_event(number, record))
+                    if len(found) >= limit:
+                        return found
+        return found
+
+    def diagnostics(self, policy: str) -> dict[str, Any]:
+        """What a policy has done so far, as plain values; see `driftbandits.service.statistics`."""
+        return diagnosis(self._state.policy(policy))
+
+    def to_bytes(self) -> bytes:
+        """The whole state; equal states give equal bytes."""
+        return self._state.to_bytes()
+
+    def close(self) -> None:
+        """Commit, take a snapshot and close the journal."""
+        if self._broken is None:
+            self.snapshot()
+        self._store.close()
+
+    def _carry_out(self, record: AnyRecord, offer: Offer | None = None) -> None:
+        """Change the state, and let the record wait for the next commit."""
+        self._check()
+        if offer is None:
+            _check_written(record)
+        try:
+            self._state.apply(record, offer=offer)
+        except ServiceError:
+            raise
+        except BaseException as error:
+            self._broken = f"a command failed half-way: {error!r}"
+            raise JournalError(self._broken) from error
+        self._bodies.append(encode(record))
+
+    def _repeated(
+        self, policy: str, event_id: str, known: Known, stored: msgspec.Raw
+    ) -> DecisionAnswer:
+        """The first answer again, where the request is the same."""
+        record = self._record(known.number)
+        if record is None:
+            raise ConflictingEvent(
+                f"decision {event_id!r} was made before the time that the journal keeps, so its "
+                "answer cannot be repeated"
+            )
+        offer = decode_offer(record.offer)
+        if record.policy != policy or (record.offer != stored and offer != decode_offer(stored)):
+            raise ConflictingEvent(f"event_id {event_id!r} belongs to another request")
+        return answer_of(record, offer, repeated=True)
+
+    def _record(self, number: int) -> Decided | None:
+        """The record of a decision; None where it is no longer kept."""
+        committed = self._store.last
+        if number > committed:
+            body = self._bodies[number - committed - 1]
+        else:
+            entry = self._store.entry_with(number)
+            if entry is None:
+                return None
+            body = bodies_of(entry)[number - entry.first]
+        record = decode(body)
+        assert isinstance(record, Decided)
+        return record
+
+    def _new_id(self) -> str:
+        """An id that carries the number of the record to come."""
+        made = f"e{self._state.number + 1}"
+        while made in self._state.known:  # a client has used it for a decision of its own
+            made += "-"
+        return made
+
+    def _now(self) -> float:
+        """The time, which never goes back."""
+        return max(float(self._clock()), self._state.time)
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise JournalError(self._broken)
+
+    @contextmanager
+    def _breaking(self) -> Iterator[None]:
+        """End the use of the house at the first error of its journal."""
+        try:
+            yield
+        except BaseException as error:
+            self._broken = f"the journal failed before: {error}"
+            raise
+
+
+def _check_id(name: str, value: str) -> None:
+    if not 1 <= len(value) <= LONGEST_ID:
+        raise BadRequest(f"{name} must be a text of 1 to {LONGEST_ID} characters, got {value!r}")
+
+
+def _check_written(record: AnyRecord) -> None:
+    """Refuse what no journal can hold, before anything has changed."""
+    try:
+        encode(record)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadRequest(f"the command cannot be written down: {error}") from None

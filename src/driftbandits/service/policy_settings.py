@@ -1,0 +1,149 @@
+"""The settings of a hosted policy: a frozen value that JSON, TOML and the journal can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import msgspec
+
+from ..agent import Agent
+from ..core.checks import LARGEST_REWARD
+from ..core.entry_points import certain
+from ..features import FeatureError, Features
+from ..policies import Policy, registered
+from .errors import BadSettings
+
+Mode = Literal["live", "shadow"]
+Rule = Literal["assume", "wait", "hold"]
+Rewards = Literal["first", "last", "sum"]
+
+# What `PolicySettings` itself decides about the learner.
+_OWN = ("dim", "action_bound", "floor", "seed")
+
+
+class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a hosted policy is.
+
+    Attributes:
+        features: Declaration of features as `driftbandits.features.Features.from_dict` reads it.
+            None hashes everything, and crosses the context with the action.
+        learner: Which policy chooses and learns, by its label (``D-LinUCB``) or class name.
+        config: Its arguments, such as ``gamma``; not dim, action_bound, floor or seed.
+        wait: Seconds after which a decision closes.
+        default: Reward of a decision that gets none until then; None to learn nothing of it.
+        rule: What is learned before a reward is known: "assume" the default, "wait", or "hold"
+            everything until the decision closes.
+        rewards: What several rewards of one decision amount to. "first": another value is refused.
+            "last": another value amends it. "sum": each is added, repeated values too.
+        floor: Probability with which any action is shown in the place of the learner's choice.
+            All propensities are then at least floor/K.
+        mode: "live", or "shadow" to show a baseline and learn beside it.
+        round_length: Seconds per round of the learner, to forget by the hour. None closes one
+            round per decision, to forget by decisions.
+        most_open: Bound on open decisions. Beyond it the oldest closes as if it had waited.
+        remember: Number of closed decisions whose ids are still known.
+        seed: Names the streams of what is drawn at random.
+    """
+
+    features: dict[str, Any] | None = None
+    learner: str = "AdaptiveLinUCB"
+    config: dict[str, Any] = {}
+    wait: float = 1800.0
+    default: float | None = 0.0
+    rule: Rule = "assume"
+    rewards: Rewards = "first"
+    floor: float = 0.05
+    mode: Mode = "live"
+    round_length: float | None = None
+    most_open: int = 1_000_000
+    remember: int = 100_000
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as JSON has them, with every default spelled out."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """The settings of a table; an error names the key."""
+        try:
+            settings = msgspec.convert(dict(content), cls)
+        except msgspec.ValidationError as error:
+            raise BadSettings(str(error)) from None
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """Refuse settings that no agent can have, with the key and the rule."""
+        self.agent()
+
+    def declaration(self) -> Features:
+        """The declaration of features."""
+        if self.features is None:
+            return Features.hashed(context=8, action=8)
+        try:
+            return Features.from_dict(self.features)
+        except (FeatureError, ValueError, TypeError) as error:
+            raise BadSettings(f"features: {error}") from None
+
+    def agent(self) -> Agent:
+        """An agent that has seen nothing."""
+        if self.remember < 1:
+            raise BadSettings(f"remember must be an integer of at least 1, got {self.remember}")
+        if self.default is not None and not abs(self.default) <= LARGEST_REWARD:
+            raise BadSettings(
+                f"default must be at most {LARGEST_REWARD:g} in size, got {self.default!r}"
+            )
+        features = self.declaration()
+        policy = self._policy(features)
+        try:
+            return Agent(features=features, policy=policy, **self.agent_options())
+        except ValueError as error:
+            raise BadSettings(str(error)) from None
+
+    def agent_options(self) -> dict[str, Any]:
+        """The arguments of `Agent` besides features and policy."""
+        names = ("wait", "default", "rule", "rewards", "mode", "round_length", "most_open")
+        # The house itself remembers the decisions that have closed.
+        return {name: getattr(self, name) for name in names} | {"remember": 0}
+
+    def learns_alike(self, other: PolicySettings) -> bool:
+        """Whether what one has learned can be carried over to the other."""
+        same = ("features", "learner", "config", "seed")
+        return all(getattr(self, name) == getattr(other, name) for name in same)
+
+    def _policy(self, features: Features) -> Policy:
+        kind = learner_class(self.learner)
+        given = [name for name in _OWN if name in self.config]
+        if given:
+            raise BadSettings(f"config must not have {given[0]}, which the service sets")
+        if self.floor == 0 and not draws_nothing(kind):
+            raise BadSettings(
+                f"floor must be above 0 for {kind.label}, which draws at random, so that the "
+                "probability of every action is known; got 0"
+            )
+        try:
+            return kind(
+                dim=features.dim,
+                action_bound=features.bound,
+                floor=self.floor,
+                seed=self.seed,
+                **self.config,
+            )
+        except (ValueError, TypeError) as error:
+            raise BadSettings(f"config: {error}") from None
+
+
+def draws_nothing(kind: type[Policy]) -> bool:
+    """Whether the rule of a policy, without the floor, is not random."""
+    return kind.kernels.propensities is certain
+
+
+def learner_class(name: str) -> type[Policy]:
+    """The policy of a label or a class name."""
+    offered = registered()
+    by_name = {kind.__name__: kind for kind in offered.values()} | offered
+    if name not in by_name:
+        raise BadSettings(f"learner must be one of {', '.join(offered)}, got {name!r}")
+    return by_name[name]

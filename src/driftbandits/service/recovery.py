@@ -1,0 +1,160 @@
+"""From a journal back to the state: the newest snapshot that is intact, and a replay from there.
+
+`verify` replays from the oldest state that the journal allows for. It compares every answer with
+the recorded one, every snapshot with the replayed state, and the end with what `recover` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .errors import DamagedJournal, ServiceError
+from .journal.chain import GENESIS, Snapshot, records_of
+from .journal.contract import Store
+from .journal.records import AnyRecord, decode, encode
+from .stamp import differences
+from .state import State
+
+
+@dataclass
+class Report:
+    """What was found on the way.
+
+    Attributes:
+        snapshot: Number of the snapshot that was used; None where there was none.
+        replayed: Number of records that were replayed.
+        differing: Numbers of records whose answer came out differently, at most 100.
+        notes: What a person should know.
+        snapshots: Number of snapshots that were compared, in `verify`.
+    """
+
+    snapshot: int | None = None
+    replayed: int = 0
+    differing: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    snapshots: int = 0
+
+    @property
+    def identical(self) -> bool:
+        """Whether every bit was as recorded."""
+        return not self.differing
+
+
+@dataclass
+class Recovered:
+    """A state, the link of its last record, and how it was found."""
+
+    state: State
+    link: bytes
+    report: Report
+
+    @property
+    def snapshot(self) -> int | None:
+        """Number of the snapshot that was used."""
+        return self.report.snapshot
+
+
+def recover(store: Store) -> Recovered:
+    """The state after the last record."""
+    report = Report()
+    state, link = _start(store, report)
+    return _replay(store, state, link, report)
+
+
+def verify(store: Store) -> Report:
+    """Replay everything that the journal has, and compare it bit for bit.
+
+    Raises:
+        DamagedJournal: Records or snapshots are not what was written.
+    """
+    snapshots = {made.number: made for made in store.snapshots()}
+    for made in snapshots.values():
+        if not made.intact:
+            raise DamagedJournal(f"the snapshot at record {made.number} is damaged")
+    state, link = oldest(store)
+    report = Report(snapshot=state.number or None)
+
+    def compare(state: State) -> None:
+        made = snapshots.get(state.number)
+        if made is not None:
+            report.snapshots += 1
+            if made.payload != state.to_bytes():
+                report.differing.append(made.number)
+                report.notes.append(_mismatch(made))
+
+    replayed = _replay(store, state, link, report, after_each=compare)
+    if recover(store).state.to_bytes() != replayed.state.to_bytes():
+        report.differing.append(replayed.state.number)
+        report.notes.append("recovery from the newest snapshot ends in another state")
+    return report
+
+
+def oldest(store: Store) -> tuple[State, bytes]:
+    """The state before the first record that is kept, and its link."""
+    if store.first == 1:
+        return State(), GENESIS
+    for made in store.snapshots():
+        if made.number == store.first - 1 and made.intact:
+            return State.from_bytes(made.payload), made.link
+    raise DamagedJournal(f"the records before {store.first} are missing, and so is a snapshot")
+
+
+def _start(store: Store, report: Report) -> tuple[State, bytes]:
+    """The state of the newest snapshot that can be used, or an empty one."""
+    for made in store.snapshots():
+        if not made.intact:
+            report.notes.append(f"the snapshot at record {made.number} is damaged; not used")
+            continue
+        changed = differences(made.stamp)
+        if changed:
+            report.notes.append(
+                f"the snapshot at record {made.number} was made elsewhere ({'; '.join(changed)}); "
+                "used, but bits may differ from now on"
+            )
+        report.snapshot = made.number
+        return State.from_bytes(made.payload), made.link
+    if store.first != 1:
+        raise DamagedJournal(f"the records before {store.first} are missing, and no snapshot helps")
+    return State(), GENESIS
+
+
+def _replay(
+    store: Store,
+    state: State,
+    link: bytes,
+    report: Report,
+    *,
+    after_each: Callable[[State], None] | None = None,
+) -> Recovered:
+    entries = store.entries(after=state.number)
+    for number, own, body in records_of(entries, after=state.number, link=link):
+        record = decode(body)
+        _carry_out(state, record, number)
+        if encode(record) != body:
+            if len(report.differing) < 100:
+                report.differing.append(number)
+            if len(report.differing) == 1:
+                report.notes.append(f"the answer of record {number} came out differently")
+        report.replayed += 1
+        link = own
+        if after_each is not None:
+            after_each(state)
+    if state.number != store.last:
+        raise DamagedJournal(
+            f"the journal must end at record {store.last}, but ends at {state.number}"
+        )
+    return Recovered(state, link, report)
+
+
+def _carry_out(state: State, record: AnyRecord, number: int) -> None:
+    try:
+        state.apply(record)
+    except ServiceError as error:
+        raise DamagedJournal(f"record {number} cannot be carried out: {error}") from error
+
+
+def _mismatch(made: Snapshot) -> str:
+    changed = differences(made.stamp)
+    reason = f" (made elsewhere: {'; '.join(changed)})" if changed else ""
+    return f"the snapshot at record {made.number} differs from the replayed state{reason}"
