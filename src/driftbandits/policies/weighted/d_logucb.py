@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ...core.arrays import Array, open_unit, whole
-from ...core.compiling import inline_kernel, lean_kernel
+from ...core.compiling import lean_kernel
 from ...core.entry_points import Kernels, never_misses
 from ...core.linalg import copy, inner, whiten
 from ...least_squares.amending import amend_memory
@@ -91,7 +91,7 @@ def clipped(reward: float) -> float:
     return min(max(reward, 0.0), 1.0)
 
 
-@inline_kernel
+@lean_kernel
 def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add μ′ a aᵀ to V and (μ′ x + r − μ) a to b, at the log odds x that the reward leads to."""
     family.estimate(s)
@@ -109,7 +109,7 @@ def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     remember(p, s, row, root * x + (target - logistic(p.offset + x)) / root, age)
 
 
-@inline_kernel
+@lean_kernel
 def amend(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
     """Change b by what the reward has changed by; the observation stays linearised where it was."""
     return amend_memory(p, s, action, clipped(old), clipped(new), age)
