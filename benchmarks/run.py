@@ -14,6 +14,7 @@ from . import (
     logs,
     online,
     scaling,
+    service,
     simulation,
     startup,
 )
@@ -36,6 +37,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     scaling,
     startup,
     logs,
+    service,
 )
 
 

@@ -1,4 +1,4 @@
-"""What docs/adaptive.md proves, as mathematics: tested on the statements, with numpy alone."""
+"""What docs/explanation/adaptive.md proves: tested on the statements, with numpy alone."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import inspect
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -91,3 +92,80 @@ def test_blocks_are_as_long_as_the_page_says() -> None:
     environment = experiments.build(experiments.built_in("coverage")).environment
     blocks = environment.blocks(seed=0, replication=0)
     assert next(blocks).rounds == int(most.replace(",", ""))
+
+
+FRONT = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_links_lead_somewhere(name: str) -> None:
+    """Files, and the headings in them; Sphinx checks the links between its own pages."""
+    text = (ROOT / name).read_text("utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)", text)
+    for link in links:
+        file, _, heading = link.partition("#")
+        target = ROOT / (file or name)
+        assert target.exists(), link
+        if heading:
+            titles = re.findall(r"^#+ (.+)$", target.read_text("utf-8"), re.M)
+            anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert heading in anchors, link
+
+
+def test_pages_that_the_code_names_exist() -> None:
+    folders = ("src", "tests", "benchmarks", "studies")
+    files = [*(p for f in folders for p in (ROOT / f).rglob("*.py")), *(ROOT / n for n in FRONT)]
+    for file in files:
+        for name in re.findall(r"\bdocs/[\w/-]+\.md", file.read_text("utf-8")):
+            assert (ROOT / name).exists(), f"{file.name} names {name}"
+
+
+REFERENCED = (
+    *PUBLIC,
+    "driftbandits.agent",
+    "driftbandits.theory.bounds",
+    "driftbandits.theory.tuning",
+)
+
+
+@pytest.mark.parametrize("module", REFERENCED)
+def test_the_reference_has_every_public_name(module: str) -> None:
+    """By the module that offers it, or by another that offers the same object."""
+    text = "\n".join(p.read_text("utf-8") for p in (ROOT / "docs" / "reference").glob("*.md"))
+    entries = re.findall(r"auto(?:class|function|data|exception)::\s*(\S+)", text)
+    for name in re.findall(r"automodule:: (\S+)\n +:members:\n", text):
+        entries += [f"{name}.{item}" for item in offered_by(importlib.import_module(name))]
+    described = [id(resolved(entry)) for entry in entries]
+    package = importlib.import_module(module)
+    for name in offered_by(package):
+        item = getattr(package, name)
+        if not inspect.ismodule(item):
+            assert f"{module}.{name}" in entries or id(item) in described, f"{module}.{name}"
+
+
+def offered_by(package: ModuleType) -> list[str]:
+    """What a module says that it offers, or else the functions and classes that it defines."""
+    if hasattr(package, "__all__"):
+        return list(package.__all__)
+    return [
+        name
+        for name, item in vars(package).items()
+        if not name.startswith("_") and getattr(item, "__module__", None) == package.__name__
+    ]
+
+
+def resolved(entry: str) -> object:
+    """The object that an entry of the reference names."""
+    module, _, name = entry.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def test_pages_that_docstrings_name_exist() -> None:
+    named = re.compile(r"docs/[\w./-]+\.md")
+    missing = [
+        f"{path.relative_to(ROOT)}: {page}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for page in named.findall(path.read_text("utf-8"))
+        if not (ROOT / page).is_file()
+    ]
+    assert missing == []

@@ -1,4 +1,4 @@
-"""What the errata of docs/mathematics.md say of the paper and of its released code."""
+"""What the errata of docs/explanation/mathematics.md say of the paper and of its released code."""
 
 from __future__ import annotations
 

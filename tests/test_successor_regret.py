@@ -1,4 +1,4 @@
-"""What is reported of the successors; where it does not show, docs/successors.md says so."""
+"""What is reported of the successors; what does not show is in docs/explanation/successors.md."""
 
 from __future__ import annotations
 

@@ -146,8 +146,8 @@ class WeightedLeastSquares:
 
         The anytime kinds hold at all questions together if ``step`` counts the questions. They
         also hold if ``step`` counts the changes of μ in units of the weights: then one step covers
-        all observations in between (docs/mathematics.md, block-wise). Leave ``noise`` at 1 where
-        the observations carried noise levels of their own.
+        all observations in between (docs/explanation/mathematics.md, block-wise). Leave ``noise``
+        at 1 where the observations carried noise levels of their own.
         """
         for name, value in (("ridge", ridge), ("mu", mu), ("action_bound", action_bound)):
             positive(name, value)

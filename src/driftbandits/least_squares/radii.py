@@ -27,7 +27,7 @@ def per_round_radius(
     """(λ/√μ) S + σ √(2 log(1/δ) + d log(1 + L² Σw² / (dμ))): Theorem 1 of Russac et al. (2019).
 
     Promises coverage 1 − δ at each fixed round, not at all rounds together: with forgetting, the
-    theorem's "for all t" does not hold (docs/mathematics.md, erratum 1).
+    theorem's "for all t" does not hold (docs/explanation/mathematics.md, erratum 1).
     """
     volume = trace_volume(dim, mu, action_bound, weight_square_sum)
     return mixture_radius(ridge, mu, noise, delta, theta_bound, volume)

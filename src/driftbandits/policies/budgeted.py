@@ -35,11 +35,11 @@ class Budgeted(Policy):
         """The policy for a variation budget B and a horizon T.
 
         ``tuning="paper"``, the default, is the published rule, whose rate is not proved
-        (docs/mathematics.md, erratum 2). ``tuning="corrected"`` and ``tuning="refined"`` minimise
-        bounds that are proved, and come with λ = d unless a ridge is given. The proofs also need a
-        radius that holds at all T rounds, which the default one does not: the docstring of the
-        class says which does. An unknown B is taken as 1. The formulas are those of
-        `driftbandits.theory.tuning`.
+        (docs/explanation/mathematics.md, erratum 2). ``tuning="corrected"`` and
+        ``tuning="refined"`` minimise bounds that are proved, and come with λ = d unless a ridge is
+        given. The proofs also need a radius that holds at all T rounds, which the default one does
+        not: the docstring of the class says which does. An unknown B is taken as 1. The formulas
+        are those of `driftbandits.theory.tuning`.
         """
         memory = cls._memory_for(dim=dim, horizon=horizon, budget=budget, tuning=tuning)
         return cls(dim=dim, **memory, **rules.with_ridge(options, dim=dim, tuning=tuning))

@@ -81,11 +81,11 @@ class ConflictingReward(ServiceError):
 
 
 class BackupFailed(ServiceError):
-    """A backup could not be written. The journal itself is not affected."""
+    """A copy of the journal could not be made. The journal itself is as it was."""
 
     code = "backup_failed"
-    title = "The backup could not be written"
-    status = 409
+    title = "The journal could not be copied"
+    status = 507
 
 
 class JournalError(Exception):

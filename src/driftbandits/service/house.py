@@ -104,7 +104,7 @@ class House:
         )
         try:
             stored = encode_offer(offer)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise BadRequest(f"the request cannot be written down: {error}") from None
         event_id = request.event_id
         if event_id is None:
@@ -218,6 +218,14 @@ class House:
         """A policy as it is now."""
         return self._state.policy(name).view()
 
+    def journal(self) -> dict[str, Any]:
+        """How long the journal is, when its last record was made, and how old its snapshot is."""
+        return {
+            "records": self._ledger.store.last,
+            "time": self._state.time,
+            "since_snapshot": self._ledger.since_snapshot,
+        }
+
     def actions(self, name: str) -> dict[str, dict[str, Any]]:
         """The catalogue of a policy: ids and features."""
         return dict(self._state.policy(name).catalogue)
@@ -301,5 +309,5 @@ def _check_written(record: AnyRecord) -> None:
     """Refuse what no journal can hold, before anything has changed."""
     try:
         encode(record)
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadRequest(f"the command cannot be written down: {error}") from None

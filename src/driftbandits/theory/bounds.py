@@ -4,7 +4,7 @@ Notation: d dimension, T horizon, B variation budget, Γ number of changes, λ r
 probability that the bound fails, L bound on ‖a‖, S bound on ‖θ‖, M bound on |⟨a, θ⟩|.
 
 `d_linucb_bound` and `sw_linucb_bound` are the paper's, whose proofs have gaps.
-`d_linucb_proved_bound` and `sw_linucb_proved_bound` are proved in docs/mathematics.md.
+`d_linucb_proved_bound` and `sw_linucb_proved_bound` are proved in docs/explanation/mathematics.md.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def d_linucb_bound(
     D is ``lag``, ⌈log T/(1−γ)⌉ unless given. M is ``mean_bound``, a bound on |⟨a, θ⟩|: LS unless
     given; the paper assumes 1.
 
-    Not proved in general: the first term (docs/mathematics.md, erratum 2) and the uniformity in
-    time of β (erratum 1). Proved for the canonical actions ±e₁, …, ±e_d, with probability
-    1 − Tδ. `d_linucb_proved_bound` holds for all actions.
+    Not proved in general: the first term (docs/explanation/mathematics.md, erratum 2) and the
+    uniformity in time of β (erratum 1). Proved for the canonical actions ±e₁, …, ±e_d, with
+    probability 1 − Tδ. `d_linucb_proved_bound` holds for all actions.
     """
     _check(dim, horizon, ridge, delta, theta_bound, action_bound)
     non_negative("budget", budget)
@@ -76,8 +76,9 @@ def d_linucb_proved_bound(
         bias = 2L²B (1 + √γ) / (√λ (1−γ)^{3/2})               for a budget B
         bias = 2MDΓ + (4L³S/λ) γ^D/(1−γ) T                    for Γ changes
 
-    Conditions: those of docs/mathematics.md, with every reward on time. The first is ours, the
-    second is the argument of Russac, Cappé and Garivier (2020); both proofs are on that page.
+    Conditions: those of docs/explanation/mathematics.md, with every reward on time. The first is
+    ours, the second is the argument of Russac, Cappé and Garivier (2020); both proofs are on that
+    page.
 
     Args:
         dim: d.
@@ -130,8 +131,8 @@ def sw_linucb_bound(
 
     M is ``mean_bound``, a bound on |⟨a, θ⟩|: LS unless given; the paper assumes 1.
 
-    Not proved in general: the first term (docs/mathematics.md, erratum 2). Proved for the
-    canonical actions ±e₁, …, ±e_d. `sw_linucb_proved_bound` holds for all actions.
+    Not proved in general: the first term (docs/explanation/mathematics.md, erratum 2). Proved for
+    the canonical actions ±e₁, …, ±e_d. `sw_linucb_proved_bound` holds for all actions.
     """
     _check(dim, horizon, ridge, delta, theta_bound, action_bound)
     non_negative("budget", budget)
@@ -186,8 +187,9 @@ def sw_linucb_proved_bound(
 def published_rate(*, dim: int, horizon: int, budget: float) -> float:
     """d^{2/3} B^{1/3} T^{2/3}, without logarithms or constant.
 
-    Claimed for D-LinUCB, SW-LinUCB and RestartUCB; the proof fails (docs/mathematics.md, erratum
-    2). It is proved for canonical actions, and of the same order in T for other algorithms.
+    Claimed for D-LinUCB, SW-LinUCB and RestartUCB; the proof fails
+    (docs/explanation/mathematics.md, erratum 2). It is proved for canonical actions, and of the
+    same order in T for other algorithms.
     """
     _check_rate(dim, horizon, budget)
     return float(dim ** (2 / 3) * budget ** (1 / 3) * horizon ** (2 / 3))
@@ -198,7 +200,7 @@ def corrected_rate(*, dim: int, horizon: int, budget: float) -> float:
 
     Proved at λ = d, the corrected tuning and a radius that holds at all T rounds: by Wang, Zhao and
     Zhou (2023) for LB-WeightUCB; for D-LinUCB, SW-LinUCB and RestartUCB it follows from the
-    proof in docs/mathematics.md.
+    proof in docs/explanation/mathematics.md.
     """
     _check_rate(dim, horizon, budget)
     return float(dim**0.75 * budget**0.25 * horizon**0.75 + dim * math.sqrt(horizon))
@@ -207,8 +209,8 @@ def corrected_rate(*, dim: int, horizon: int, budget: float) -> float:
 def refined_rate(*, dim: int, horizon: int, budget: float) -> float:
     """d^{5/8} B^{1/4} T^{3/4} + d√T, without logarithms or constant.
 
-    Proved in docs/mathematics.md for D-LinUCB, LB-WeightUCB, SW-LinUCB and RestartUCB, at λ = d,
-    the refined tuning and a radius that holds at all T rounds.
+    Proved in docs/explanation/mathematics.md for D-LinUCB, LB-WeightUCB, SW-LinUCB and RestartUCB,
+    at λ = d, the refined tuning and a radius that holds at all T rounds.
     """
     _check_rate(dim, horizon, budget)
     return float(dim**0.625 * budget**0.25 * horizon**0.75 + dim * math.sqrt(horizon))

@@ -4,7 +4,7 @@ Three rules, and the bound that each of them minimises, up to constants and loga
 
     "paper"      d^{2/3} B^{1/3} T^{2/3}             as published; the proof fails
     "corrected"  d^{3/4} B^{1/4} T^{3/4} + d√T       at λ = d; Wang, Zhao and Zhou (AISTATS 2023)
-    "refined"    d^{5/8} B^{1/4} T^{3/4} + d√T       at λ = d; proved in docs/mathematics.md
+    "refined"    d^{5/8} B^{1/4} T^{3/4} + d√T       at λ = d; docs/explanation/mathematics.md
 
 The last two need a radius that holds at all T rounds, such as the per-round one at δ/T. Where B is
 not known, leave it out: the rules then use B = 1. For B = 0 they remember the whole horizon.

@@ -38,10 +38,10 @@ class BOB(Windowed, LinearPolicy):
     ``decide`` gives is that given the block's member.
 
     Guarantee: none. The published rate, Õ(d^{2/3} (B + 1)^{1/4} T^{3/4}) for windows without
-    knowing B, rests on SW-LinUCB's, whose proof fails (docs/mathematics.md, erratum 2), and the
-    SW-LinUCB that plays here has the published radius at a fixed δ, which no regret bound covers.
-    The price of not knowing B is in the blocks: nothing is remembered for longer than H rounds,
-    however still the payoffs stand.
+    knowing B, rests on SW-LinUCB's, whose proof fails (docs/explanation/mathematics.md, erratum 2),
+    and the SW-LinUCB that plays here has the published radius at a fixed δ, which no regret bound
+    covers. The price of not knowing B is in the blocks: nothing is remembered for longer than H
+    rounds, however still the payoffs stand.
 
     Attributes:
         horizon: Number of rounds T; the policy goes on after them.

@@ -7,8 +7,8 @@ matrices G₁, G₂ and moments b₁, b₂, let V_i = G_i + λI, V = G₁ + G₂
 
 It says how much better two parameters, each N(0, σ²/λ I) beforehand, explain the rewards than any
 single one of norm S does. Should one parameter have made them all, E_k is at most a non-negative
-supermartingale that starts at one, whatever the actions (docs/successors.md), and exceeds 1/ε at
-any time with probability at most ε.
+supermartingale that starts at one, whatever the actions (docs/explanation/successors.md), and
+exceeds 1/ε at any time with probability at most ε.
 
 Splits are considered after every STRIDE-th observation, the k-th with ε = δ/(k(k + 1)). To bound
 the memory, of the splits at odd multiples of 2^l strides the last KEPT are remembered, for each
@@ -153,7 +153,7 @@ def changed(p: Parameters, s: State) -> bool:
 
 @large_kernel
 def add_split(p: Parameters, s: State) -> None:
-    """Remember the sums as they are, in the place of the oldest split of the same level."""
+    """Remember the sums as they are, instead of those of the oldest split of the same level."""
     prepare(p, s)
     k = int(s.counters[OBSERVED]) // STRIDE
     odd, level = k, 0

@@ -50,8 +50,8 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
 
     Guarantee: from a restart on, while the parameter stands still, the probability of ever
     restarting is at most ``false_alarm``, for σ-sub-Gaussian noise and ‖θ‖ ≤ S
-    (docs/successors.md). No regret bound is proved for this detector; the paper's Õ(√(N T)) for N
-    changes that are far enough apart is for its own.
+    (docs/explanation/successors.md). No regret bound is proved for this detector; the paper's Õ(√(N
+    T)) for N changes that are far enough apart is for its own.
 
     Memory and time are O(d²) for each of 28 splits; for d > 8, tests are made less often so that a
     round stays at O(d²) on average. A late reward is tested as it arrives; one from before the last

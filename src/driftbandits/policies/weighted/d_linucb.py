@@ -33,8 +33,8 @@ class DLinUCB(Discounted, WeightedPolicy):
 
     Guarantee: the coverage of ``confidence``, and the regret bound
     `driftbandits.theory.bounds.d_linucb_proved_bound` with ``delta`` = δ/T for a horizon T. The
-    default ``delta`` has no regret bound: the paper's Theorem 2 has gaps (docs/mathematics.md,
-    errata 1, 2 and 5).
+    default ``delta`` has no regret bound: the paper's Theorem 2 has gaps
+    (docs/explanation/mathematics.md, errata 1, 2 and 5).
 
     Attributes:
         gamma: Discount γ in (0, 1), what a weight keeps in a round. `from_budget` takes it from
@@ -43,8 +43,8 @@ class DLinUCB(Discounted, WeightedPolicy):
             1 − δ at each fixed round; "anytime" and "blockwise" do so at all rounds together.
             "blockwise" is narrower than "anytime" once a few rounds have passed. With
             "-determinant" behind it, or "determinant" for the per-round one, a radius is narrower
-            still, and costs another O(d³) a round. docs/mathematics.md has the formulas, the
-            conditions and the proofs.
+            still, and costs another O(d³) a round. docs/explanation/mathematics.md has the
+            formulas, the conditions and the proofs.
         restore_every: Rounds after which λ is put back in place. 1 is Algorithm 1, at O(d³) a
             round. With m > 1, λ fades with the data in between, as Theorem 1 allows, and a round
             costs O(d² + d³/m): for large d, take m = d/4. A λ that would fade to a hundredth of

@@ -1,4 +1,4 @@
-"""D-RandLinUCB: D-LinUCB with a random number in the place of the radius."""
+"""D-RandLinUCB: D-LinUCB with a random number instead of the radius."""
 
 from __future__ import annotations
 
@@ -87,16 +87,17 @@ class DRandLinUCB(SampledPolicy):
         play argmax aᵀθ̂ + Z √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
     Being random, it has propensities: how likely each action was. Logged with the choices, they
-    are what off-policy evaluation needs. They are exact: aᵀθ̂ + z width(a) is a line in z, an action
-    is played on the interval where its line is the highest, and the normal measure of that interval
-    is its probability. That of an action whose line is nowhere the highest is zero without a floor.
+    are what off-policy evaluation needs. They are exact: aᵀθ̂ + z width(a) is a line in z, an
+    action is played on the interval where its line is the highest, and the normal measure of that
+    interval is its probability. That of an action whose line is nowhere the highest is zero without
+    a floor.
 
     Guarantee: none for the defaults. The corrected version of the paper (arXiv 1912.05695) states
     an expected dynamic regret of Õ(d^{7/8} B^{1/4} T^{3/4}) for a = √14 β with 2 log T under β's
     root. That is ``scale="theory"`` with ``delta`` = 1/T, and its own choice of γ and λ. Its proof
-    uses the ellipsoid of D-LinUCB at all rounds, so erratum 1 of docs/mathematics.md applies: for
-    that, ``delta`` = 1/T². The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version had the gap of
-    erratum 2.
+    uses the ellipsoid of D-LinUCB at all rounds, so erratum 1 of docs/explanation/mathematics.md
+    applies: for that, ``delta`` = 1/T². The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version had the
+    gap of erratum 2.
 
     Examples:
         >>> import numpy as np

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.arrays import open_unit
 from ...theory import tuning as rules
 from ..budgeted import Budgeted
 from .family import WeightedEstimate
@@ -28,4 +27,4 @@ class Discounted(Budgeted, WeightedEstimate):
 
     def _validate(self) -> None:
         super()._validate()
-        open_unit("gamma", self.gamma)
+        self._check_discount(self.gamma)

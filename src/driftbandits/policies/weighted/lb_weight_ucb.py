@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from ...core.arrays import one_of, open_unit
+from ...core.arrays import one_of
 from ...theory import tuning as rules
 from ..problem import Problem
 from ..registry import register
@@ -22,7 +22,8 @@ class LBWeightUCB(WeightedPolicy):
         play argmax aᵀθ̂ + β √(aᵀ V⁻¹ a)
 
     Weights are at most one, so Ṽ ≤ V and the width is at least D-LinUCB's: the same estimate and
-    radius, more exploration, and an update and a score that cost about half.
+    radius, more exploration, and an update and a score that cost about half. (A reward of the open
+    round weighs 1/γ until the round closes; Ṽ ≤ V/γ then, and the set below needs β/√γ.)
 
     Guarantee: without drift, ‖θ̂ − θ‖_V ≤ β at each fixed round with probability 1 − δ. With
     ``delta`` = δ/T, λ = d and γ = 1 − max(1/T, √(B/(dT))), the dynamic regret over T rounds is
@@ -64,7 +65,7 @@ class LBWeightUCB(WeightedPolicy):
 
     def _validate(self) -> None:
         super()._validate()
-        open_unit("gamma", self.gamma)
+        self._check_discount(self.gamma)
         one_of("confidence", self.confidence, ("per-round", "anytime"))
 
     def _make_parameters(self) -> Parameters:

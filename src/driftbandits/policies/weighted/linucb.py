@@ -21,7 +21,7 @@ class LinUCB(WeightedPolicy):
 
     Guarantee: without drift the true parameter lies in the ellipsoid at all rounds together with
     probability 1 − δ, for every ``confidence``. With late rewards this needs noise that is
-    sub-Gaussian in the order of arrival (docs/mathematics.md, late observations).
+    sub-Gaussian in the order of arrival (docs/explanation/mathematics.md, late observations).
 
     Attributes:
         confidence: Which radius: "per-round" (the one above), "determinant" (tighter), "anytime"

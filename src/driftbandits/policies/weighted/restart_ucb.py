@@ -30,8 +30,8 @@ class RestartUCB(Budgeted, WeightedPolicy):
     with the corrected tuning that is Õ(d^{3/4} B^{1/4} T^{3/4} + d√T), with the refined one
     Õ(d^{5/8} B^{1/4} T^{3/4} + d√T). The authors prove Õ(d^{7/8} (1 + B)^{1/4} T^{3/4}) for
     H = d^{1/4} √(T/(1 + B)) and λ = 1 (arXiv 2103.05324), which withdraws the proof for the
-    published H = (dT/B)^{2/3}: it had the gap of D-LinUCB's (docs/mathematics.md, erratum 2).
-    The default ``delta`` has no regret bound.
+    published H = (dT/B)^{2/3}: it had the gap of D-LinUCB's (docs/explanation/mathematics.md,
+    erratum 2). The default ``delta`` has no regret bound.
 
     Attributes:
         length: Rounds H between restarts. `from_budget` takes it from

@@ -116,17 +116,27 @@ def the_largest_score_is_played(policy: Policy) -> None:
 
 
 def propensities_are_probabilities(policy: Policy) -> None:
-    """In (0, 1], or NaN where they are not known; with a floor ε never below ε/K."""
+    """They sum to one, and are those that were asked for; with a floor ε never below ε/K.
+
+    Without a floor they may be NaN: not known.
+    """
     for floor in (policy.floor, 0.3):
         mine = anew(policy, floor=floor)
         for actions in action_sets(policy, 40, count=5):
-            decision = mine.decide(actions)
-            p, round = decision.propensity, decision.round
-            unknown = np.isnan(p) and floor == 0.0
-            require(unknown or 0.0 < p <= 1.0, f"a propensity must lie in (0, 1], got {p}")
-            least = floor / 5 * (1 - 1e-12)
-            require(unknown or p >= least, f"a propensity must be floor/K at least, got {p}")
-            mine.update(actions[decision.index], 0.5, round=round)
+            asked, decision = mine.propensities(actions), mine.decide(actions)
+            chances = decision.propensities
+            same = np.array_equal(asked, chances, equal_nan=True)
+            require(same, f"propensities must be those of the decision, {chances}, not {asked}")
+            mine.update(actions[decision.index], 0.5, round=decision.round)
+            if floor == 0.0 and np.isnan(chances).all():
+                continue
+            total, least = float(chances.sum()), float(chances.min())
+            require(abs(total - 1) < 1e-9, f"propensities must sum to 1, got {total}")
+            least_allowed = floor / 5 * (1 - 1e-12)
+            require(least >= least_allowed, f"propensities must be floor/K at least, got {least}")
+            chosen = decision.propensity
+            require(chosen > 0, f"what was chosen must have had a propensity, got {chosen}")
+            require(chosen == chances[decision.index], "propensity must be that of the choice")
 
 
 def any_dimension_will_do(policy: Policy) -> None:

@@ -179,4 +179,4 @@ def require_same_knowledge(one: Any, other: Any, what: str) -> None:
 def _require_close(mine: Any, theirs: Any, what: str) -> None:
     mine, theirs = np.asarray(mine), np.asarray(theirs)
     error, scale = np.abs(mine - theirs).max(), max(np.abs(mine).max(), np.abs(theirs).max())
-    require(error <= TOLERANCE * scale, f"{what} differ by {error:.3g}, of {scale:.3g}")
+    require(error <= TOLERANCE * scale, f"{what}: off by {error:.3g}, of {scale:.3g}")
