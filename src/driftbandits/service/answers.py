@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from .journal.records import AnyRecord, Decided, Offer, Outcome, decode_offer
+from .journal.records import AnyRecord, Decided, Offer, Outcome, decode_offer, ids_of
 from .messages import DecisionAnswer
 
 
@@ -32,7 +32,7 @@ def answer_of(record: Decided, offer: Offer, *, repeated: bool = False) -> Decis
 
 def offered(offer: Offer) -> list[str]:
     """Ids of the actions that could be shown, in the order in which they came."""
-    names = [action if type(action) is str else action.id for action in offer.actions]  # type: ignore[union-attr]
+    names = ids_of(offer.actions)
     if offer.exclude:
         gone = set(offer.exclude)
         return [name for name in names if name not in gone]

@@ -16,7 +16,7 @@ from ..agent import Agent, Choice
 from ..core.checks import LARGEST_REWARD
 from ..features import FeatureError
 from .errors import BadRequest, ConflictingReward, UnknownAction
-from .journal.records import Decided, Offer, Outcome
+from .journal.records import Decided, Offer, Outcome, ids_of
 from .messages import ActivationStatus, PolicyView, RewardStatus
 from .policy_settings import PolicySettings, draws_nothing
 from .statistics import Known, Statistics
@@ -198,26 +198,28 @@ class Hosted:
 
     def _named(self, actions: list[Any]) -> dict[str, dict[str, Any]]:
         """Ids and features of what is offered."""
-        described = self.catalogue.get
-        named = {
-            action if type(action) is str else action.id: described(action, _NOTHING)
-            if type(action) is str
-            else described(action.id, _NOTHING)
-            if action.features is None
-            else action.features
-            for action in actions
-        }
-        if len(named) < len(actions):
+        ids = ids_of(actions)
+        named = dict.fromkeys(ids, _NOTHING)
+        if len(named) < len(ids):
             raise BadRequest("actions must have ids of their own, got one twice")
-        slots = self.agent.slots
-        if slots is not None:
-            count = len(slots) + sum(id not in slots.slots for id in named)
-            if count > self.settings.most_actions:
-                raise BadRequest(
-                    f"actions must be at most {self.settings.most_actions} in all, since each has "
-                    f"coordinates of its own, got {count}; remove some from the catalogue"
-                )
+        if self.catalogue:
+            named |= {id: self.catalogue[id] for id in self.catalogue.keys() & named.keys()}
+        if ids is not actions:
+            named |= {a.id: a.features for a in actions if getattr(a, "features", None) is not None}
+        self._check_slots(named)
         return named
+
+    def _check_slots(self, named: dict[str, Any]) -> None:
+        """Refuse more actions with coordinates of their own than there may be."""
+        slots = self.agent.slots
+        if slots is None:
+            return
+        count = len(slots) + sum(id not in slots.slots for id in named)
+        if count > self.settings.most_actions:
+            raise BadRequest(
+                f"actions must be at most {self.settings.most_actions} in all, since each has "
+                f"coordinates of its own, got {count}; remove some from the catalogue"
+            )
 
     def _baseline(self, offer: Offer, named: dict[str, Any]) -> str | None:
         """The action that would be shown without the policy, where that is known."""

@@ -151,6 +151,13 @@ _decoder = msgspec.msgpack.Decoder(AnyRecord)
 _offers = msgspec.msgpack.Decoder(Offer)
 
 
+def ids_of(actions: list[str | NamedAction]) -> list[str]:
+    """The ids of actions, in order."""
+    if {str}.issuperset(map(type, actions)):  # nearly always, and without a loop in Python
+        return actions  # type: ignore[return-value]
+    return [action if isinstance(action, str) else action.id for action in actions]
+
+
 def encode_offer(offer: Offer) -> msgspec.Raw:
     """The bytes of an offer; TypeError or ValueError where it holds what no journal can."""
     return msgspec.Raw(_encoder.encode(offer))
