@@ -15,6 +15,8 @@ from .warming import warm
 
 JOURNAL = "journal.sqlite"
 
+_COLLECT_SECONDS = 600.0
+
 _log = logging.getLogger("driftbandits.service")
 
 
@@ -32,6 +34,7 @@ def start(settings: Settings) -> tuple[Server, Address]:
         listener,
         keyring=Keyring(settings.keys),
         limits=settings.limits,
+        collect_seconds=_COLLECT_SECONDS,
     )
     return server, Address(settings.listen.host, listener.getsockname()[1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -36,6 +37,7 @@ class Server:
         listener: A bound socket.
         keyring: Who may do what; empty: everybody everything, for loopback only.
         limits: How much is taken of what.
+        collect_seconds: Seconds between full collections of garbage. None leaves them to Python.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Server:
         *,
         keyring: Keyring,
         limits: Limits,
+        collect_seconds: float | None = None,
     ) -> None:
-        self._house, self._listener, self._limits = house, listener, limits
+        self._house, self._listener = house, listener
+        self._collect_seconds, self._collected = collect_seconds, 0.0
         self.app = make_app(house, keyring=keyring, limits=limits)
         self._uvicorn = _Uvicorn(_config(self.app, limits))
 
@@ -58,6 +62,8 @@ class Server:
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until SIGTERM or SIGINT; then finish what is under way, and close the house."""
+        if self._collect_seconds is not None:
+            _calm_collector()
         with asyncio.Runner(loop_factory=self._uvicorn.config.get_loop_factory()) as runner:
             runner.run(self._serve(ready))
         self._close()
@@ -97,6 +103,9 @@ class Server:
         self.app.committer.commit_now()
         now = asyncio.get_running_loop().time()
         self.app.vitals.slow_clients += sweep(self._uvicorn.server_state.connections, now)
+        if self._collect_seconds is not None and now - self._collected > self._collect_seconds:
+            gc.collect()
+            self._collected = now
 
     def _close(self) -> None:
         try:
@@ -120,6 +129,18 @@ def _personalizer(house: House, limits: Limits) -> list[Any]:
     from ..personalizer import Personalizer
 
     return Personalizer(house, limits).routes()
+
+
+def _calm_collector() -> None:
+    """Let full collections of garbage come when the server wants them, and not under load.
+
+    They walk over every open decision: 0.1 s of processor time with 100,000 of them, in which
+    nobody is answered. What was recovered is exempt: it is no garbage.
+    """
+    gc.collect()
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, 10**9)
 
 
 class _Uvicorn(uvicorn.Server):
