@@ -25,6 +25,7 @@ PUBLIC = (
     "driftbandits.figures",
     "driftbandits.logs",
     "driftbandits.policies",
+    "driftbandits.service",
     "driftbandits.simulation",
     "driftbandits.testing",
 )

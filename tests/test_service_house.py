@@ -174,6 +174,17 @@ def test_a_block_is_given_back_with_its_action() -> None:
     assert desk.reward(shown["b"], 1.0) == "learned"
 
 
+def test_blocks_of_actions_are_bounded() -> None:
+    desk = Desk(features={"per_action": {"slots": 2}}, most_actions=3)
+    desk.decide(["a", "b", "c"], context={})
+    before = desk.house.to_bytes()
+    with pytest.raises(BadRequest, match=r"must be at most 3 in all, .*, got 4"):
+        desk.decide(["a", "d"], context={})
+    assert desk.house.to_bytes() == before
+    desk.house.remove_action("p", "c")
+    desk.decide(["a", "d"], context={})
+
+
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
@@ -183,6 +194,8 @@ def test_a_block_is_given_back_with_its_action() -> None:
         ({"actions": ["a"], "context": {"age": 3}}, "age"),
         ({"actions": ["a"], "event_id": ""}, "event_id must be a text of 1 to 256"),
         ({"actions": ["a"], "event_id": "x" * 257}, "event_id must be a text of 1 to 256"),
+        ({"actions": ["a"], "event_id": "\ud800"}, "event_id must be a text that UTF-8 can encode"),
+        ({"actions": ["\ud800"]}, "cannot be written down"),
         ({"actions": ["a"], "context": {"country": "\ud800"}}, "cannot be written down"),
         ({"actions": ["a"], "context": {"country": {1}}}, "country"),
         ({"actions": ["a"], "context": {"country": object()}}, "cannot be written down"),

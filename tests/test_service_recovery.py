@@ -208,6 +208,34 @@ def test_pruning_keeps_the_journal_verifiable(tmp_path: Path) -> None:
     assert busy_since < desk.house.policy("p").decisions
 
 
+def test_the_snapshot_that_the_oldest_record_follows_is_kept() -> None:
+    """Also where it is not the last of its day, and more of them follow."""
+    desk = Desk()
+    desk.clock.now = 20 * 86_400.0
+    desk.decide()
+    base = desk.house.snapshot()
+    for _ in range(4):
+        desk.clock.now += 3600.0
+        desk.decide()
+        desk.house.snapshot()
+        desk.house.prune(days=0.5 / 24)
+    assert desk.store.first > base
+    report = verify(desk.store)
+    assert report.identical
+    assert report.snapshot == desk.store.first - 1
+
+
+def test_a_snapshot_of_another_release_is_not_used() -> None:
+    desk = Desk()
+    desk.decide()
+    desk.house.snapshot()
+    store: Any = desk.store
+    store._snapshots = [msgspec.structs.replace(store._snapshots[0], payload=b"\xc0").sealed()]
+    recovered = recover(desk.store)
+    assert recovered.state.to_bytes() == desk.house.to_bytes()
+    assert "cannot be read here; not used" in recovered.report.notes[0]
+
+
 def test_looking_leaves_no_trace() -> None:
     desk = Desk(learner="AdaptiveLinUCB", config={})
     busy(desk, 60)

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
-from driftbandits.service.errors import DamagedJournal, JournalError
+from driftbandits.service.errors import BackupFailed, DamagedJournal, JournalError
 from driftbandits.service.journal.chain import GENESIS, entry_of, records_of
 from driftbandits.service.journal.contract import Store
 from driftbandits.service.journal.memory import MemoryStore
@@ -169,6 +170,13 @@ def test_a_backup_has_what_is_appended_meanwhile(tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "backup.sqlite")) as copy:
         assert copy.last == number + 1
         assert len(list(records_of(copy.entries()))) == number + 1
-    with pytest.raises(JournalError, match="exists already"):
+    with pytest.raises(BackupFailed, match="exists already"):
         next(store.backup(tmp_path / "backup.sqlite"))
+    with pytest.raises(BackupFailed, match="cannot be written"):
+        next(store.backup(tmp_path / "nowhere" / "backup.sqlite"))
+    one_entry(store, number + 2, store.entries(after=number).__next__().link)
+    given_up: Any = store.backup(tmp_path / "other.sqlite")
+    next(given_up)
+    given_up.close()
+    assert not list(tmp_path.glob("other*"))
     store.close()

@@ -80,6 +80,14 @@ class ConflictingReward(ServiceError):
     status = 409
 
 
+class BackupFailed(ServiceError):
+    """A backup could not be written. The journal itself is not affected."""
+
+    code = "backup_failed"
+    title = "The backup could not be written"
+    status = 409
+
+
 class JournalError(Exception):
     """The journal cannot be read or written. Memory may be ahead of the disk: end the process."""
 

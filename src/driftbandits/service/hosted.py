@@ -209,6 +209,14 @@ class Hosted:
         }
         if len(named) < len(actions):
             raise BadRequest("actions must have ids of their own, got one twice")
+        slots = self.agent.slots
+        if slots is not None:
+            count = len(slots) + sum(id not in slots.slots for id in named)
+            if count > self.settings.most_actions:
+                raise BadRequest(
+                    f"actions must be at most {self.settings.most_actions} in all, since each has "
+                    f"coordinates of its own, got {count}; remove some from the catalogue"
+                )
         return named
 
     def _baseline(self, offer: Offer, named: dict[str, Any]) -> str | None:

@@ -78,8 +78,8 @@ def any_bytes_survive(open_store: OpenStore) -> None:
 
 def snapshots_come_back_newest_first(open_store: OpenStore) -> None:
     """The newest two, the last of each earlier day, and none twice."""
-    made = [_snapshot(number, number * _DAY / 2) for number in range(5)]
-    _written(sizes=(4,), open_store=open_store)
+    made = [_snapshot(number, number * _DAY / 2) for number in range(1, 6)]
+    _written(sizes=(5,), open_store=open_store)
     with closing(open_store()) as store:
         for snapshot in made:
             store.save_snapshot(snapshot)
@@ -87,10 +87,12 @@ def snapshots_come_back_newest_first(open_store: OpenStore) -> None:
     with closing(open_store()) as store:
         kept = list(store.snapshots())
         require(
-            [snapshot.number for snapshot in kept] == [4, 3, 1],
+            [snapshot.number for snapshot in kept] == [5, 4, 3, 1],
             "the newest two are kept, and the last of each day before",
         )
-        require(all(snapshot == made[snapshot.number] for snapshot in kept), "they are as saved")
+        require(
+            all(snapshot == made[snapshot.number - 1] for snapshot in kept), "they are as saved"
+        )
         require(all(snapshot.intact for snapshot in kept), "their checksums hold")
 
 
@@ -106,6 +108,8 @@ def pruning_keeps_what_a_snapshot_needs(open_store: OpenStore) -> None:
         require((store.first, store.last) == (5, 6), "first is the first record that is kept")
         require(list(store.entries()) == written[2:], "later entries stay")
         require([s.number for s in store.snapshots()] == [6, 4], "so does the snapshot before")
+        store.save_snapshot(_snapshot(5, 2.1 * _DAY))
+        require([s.number for s in store.snapshots()] == [6, 5, 4], "whatever else is saved")
         require(store.prune(before=100 * _DAY) == 2, "everything before a snapshot may go")
         require((store.first, store.last) == (7, 6), "the numbers go on")
     with closing(open_store()) as store:

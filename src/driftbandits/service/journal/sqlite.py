@@ -17,7 +17,8 @@ from typing import Any, Literal, TypeVar
 import apsw
 import msgspec
 
-from ..errors import DamagedJournal, JournalError
+from ...core.storage import sync_folder
+from ..errors import BackupFailed, DamagedJournal, JournalError
 from .chain import Entry, Snapshot
 from .memory import check_next
 from .migrations import prepare
@@ -123,7 +124,7 @@ class SQLiteStore:
             self._database.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row
             )
-            for number in superfluous(self._made()):
+            for number in superfluous(self._made(), base=self.first - 1):
                 self._database.execute("DELETE FROM snapshots WHERE number = ?", (number,))
 
     def snapshots(self) -> Iterator[Snapshot]:
@@ -147,17 +148,32 @@ class SQLiteStore:
         return int(gone or 0)
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Copy to a new file; entries appended meanwhile are copied too."""
+        """Copy to a new file, whole or not at all; entries appended meanwhile are copied too."""
         if target.exists():
-            raise JournalError(f"{target} exists already; a backup goes to a new file")
-        with self._failing():
-            copy = apsw.Connection(os.fspath(target))
+            raise BackupFailed(f"{target} exists already; a backup goes to a new file")
+        self._check()
+        part = target.with_name(f"{target.name}.part")
+        part.unlink(missing_ok=True)
+        try:
+            yield from self._copy(part)
+            part.replace(target)
+            sync_folder(target.parent)
+        except (apsw.Error, OSError) as error:
+            # Most likely of the other disk; nothing that was acknowledged depends on this.
+            raise BackupFailed(f"{target} cannot be written: {error}") from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _copy(self, target: Path) -> Iterator[int]:
+        copy = apsw.Connection(os.fspath(target))
+        try:
             with copy.backup("main", self._database, "main") as pieces:
                 while not pieces.done:
                     pieces.step(_PAGES)
                     yield pieces.remaining
             # A file of its own, without a log beside it.
             copy.pragma("journal_mode", "DELETE")
+        finally:
             copy.close()
 
     def close(self) -> None:
@@ -216,14 +232,17 @@ class SQLiteStore:
     def _one(self, query: str, *given: Any) -> Any:
         return next(iter(self._database.execute(query, given)))[0]
 
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise JournalError(self._failed)
+
     @contextmanager
     def _failing(self) -> Iterator[None]:
         """Turn errors of SQLite and the disk into `JournalError`, and refuse all that follows.
 
         A retry after a failed sync would lie: it may succeed although pages are lost.
         """
-        if self._failed is not None:
-            raise JournalError(self._failed)
+        self._check()
         try:
             yield
         except (apsw.Error, OSError) as error:
