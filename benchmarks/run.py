@@ -13,6 +13,7 @@ from . import (
     libraries,
     logs,
     online,
+    replay,
     scaling,
     simulation,
     startup,
@@ -29,6 +30,7 @@ HEADING = Heading(
 SECTIONS: tuple[ModuleType, ...] = (
     simulation,
     online,
+    replay,
     features,
     adaptive,
     catalogue,

@@ -26,8 +26,11 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class EstimatingPolicy(Policy):
-    """A policy with an estimate θ̂, widths and a radius, however it chooses.
+class LinearPolicy(Policy):
+    """A policy with an estimate θ̂, widths and a radius.
+
+    Most play the largest upper confidence bound, their ``scores``. Those that draw at random have
+    no scores, and refuse to give them.
 
     Attributes:
         ridge: Penalty λ.
@@ -64,17 +67,13 @@ class EstimatingPolicy(Policy):
         widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
         return out * fit.scale
 
+    def scores(self, actions: Any) -> Array:
+        """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
+        self._check_offered("scores")
+        return self._scores(actions)
+
     def _validate(self) -> None:
         positive("ridge", self.ridge)
         non_negative("noise", self.noise)
         open_unit("delta", self.delta)
         non_negative("theta_bound", self.theta_bound)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LinearPolicy(EstimatingPolicy):
-    """One that plays the largest upper confidence bound."""
-
-    def scores(self, actions: Any) -> Array:
-        """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
-        return self._scores(actions)

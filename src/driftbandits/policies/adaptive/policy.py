@@ -16,8 +16,8 @@ from ...core.compiling import entry_point, lean_kernel
 from ...core.entry_points import Kernels
 from ...core.linalg import argmax, clear
 from ...core.storage import StateFileError
-from ..base import LARGEST_BOUND
-from ..detecting import Detecting, longer
+from ...least_squares.combining import longer
+from ..base import LARGEST_BOUND, Policy
 from ..inputs import action_rows
 from ..problem import Problem
 from ..registry import register
@@ -311,7 +311,7 @@ _spread_out_entry = entry_point(spread_out, "adaptive")
 
 @register("AdaptiveLinUCB", "learns how fast to forget; for any drift, told nothing of it")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AdaptiveLinUCB(Detecting):
+class AdaptiveLinUCB(Policy):
     """Learns how fast to forget, a level that moves, and the noise, from the rewards alone.
 
     Two banks of discounted estimators with memories 2c, 8c, 32c, … and "for ever" see every reward.
