@@ -18,7 +18,6 @@ from ..least_squares.amending import clear_along, clear_entries
 from ..least_squares.combining import padded
 from ..least_squares.radii import per_round_radius
 from ..least_squares.sums import accumulate
-from .detecting import Detecting
 from .linear import Fit, LinearPolicy
 from .problem import Problem
 from .registry import register
@@ -246,7 +245,7 @@ DYNAMIC = Kernels(
 
 @register("dLinUCB", "a pool of LinUCB models with change detection; for rare large changes")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DynamicLinUCB(Detecting, LinearPolicy):
+class DynamicLinUCB(LinearPolicy):
     """dLinUCB (Wu, Iyer and Wang, SIGIR 2018), as the paper ran it.
 
     Each model of the pool counts how often the last rewards fell outside what it predicted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from ...core.arrays import Array, open_unit, whole
 from ...core.compiling import lean_kernel
 from ...core.entry_points import Kernels, never_misses
 from ...core.linalg import copy, inner, whiten
+from ...core.tuples import extended
 from ...least_squares.amending import amend_memory
 from ...least_squares.forgetting import UNIT, remember
+from ...theory import tuning as rules
+from ...theory.tuning import Tuning
 from ..inputs import action_rows
 from ..problem import Problem
 from ..registry import register
-from . import family as family
-from .discounted import Discounted
+from . import family
 from .family import DETERMINANT, State, WeightedPolicy, initial_state
 
 # Log odds beyond which the curvature of the loss is taken as that at the limit: 3e-7, so that its
@@ -28,24 +30,8 @@ LIMIT = 15.0
 STEPS = 200  # at most: halving a bracket of 1e50 takes no more, and Newton's steps far fewer
 
 
-class Parameters(NamedTuple):
-    """Those of the weighted family, and the log odds of an action of zeros; all of them floats."""
-
-    gamma: float
-    window: float
-    ridge: float
-    mu: float
-    noise: float
-    delta: float
-    theta_bound: float
-    action_bound: float
-    radius: float
-    horizon: float
-    restore: float
-    follow: float
-    period: float
-    released: float
-    offset: float
+# Those of the weighted family, and the log odds of an action of zeros; all of them floats.
+Parameters = extended(family.Parameters, "offset", module=__name__)
 
 
 @lean_kernel
@@ -119,7 +105,7 @@ def amend(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> 
     "D-LogUCB", "logistic, with exponential forgetting; for clicks that drift at a known pace"
 )
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DLogUCB(Discounted, WeightedPolicy):
+class DLogUCB(WeightedPolicy):
     """Discounted logistic UCB, with one proximal Newton step per reward.
 
     The model is P(click) = μ(o + aᵀθ), with μ(z) = 1/(1 + e^{−z}) and the log odds o of ``rate``.
@@ -177,15 +163,16 @@ class DLogUCB(Discounted, WeightedPolicy):
     )
     late_rewards: ClassVar[str] = "linearised at the estimate of its arrival"
 
+    gamma: float
     noise: float = 0.25
     rate: float = 0.5
     restore_every: int = 1
 
     @classmethod
-    def tuned(cls, problem: Problem) -> Self:
-        """The published memory for the problem's budget and horizon; its noise plays no part."""
-        options = {**problem.common(), "noise": cls.noise}
-        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """The discount for the problem's budget and horizon; its noise plays no part."""
+        gamma = rules.discount(**problem.drift(tuning))
+        return cls(**{**problem.common(tuning), "gamma": gamma, "noise": cls.noise, **options})
 
     def probabilities(self, actions: Any) -> Array:
         """Estimated click rates μ(o + aᵀθ̂) of ``actions`` (K, d), shape (K,)."""
@@ -198,10 +185,11 @@ class DLogUCB(Discounted, WeightedPolicy):
 
     def _validate(self) -> None:
         super()._validate()
+        self._check_discount(self.gamma)
         open_unit("rate", self.rate)
         whole("restore_every", self.restore_every, least=1)
 
-    def _make_parameters(self) -> Parameters:
+    def _make_parameters(self) -> Any:
         common = self._parameters_with(
             gamma=self.gamma, radius=DETERMINANT, restore=self.restore_every
         )

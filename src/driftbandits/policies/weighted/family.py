@@ -60,7 +60,7 @@ from ...least_squares.radii import (
     trace_volume,
 )
 from ...least_squares.sums import column_widths
-from ..linear import EstimatingPolicy, Fit, LinearPolicy
+from ..linear import Fit, LinearPolicy
 
 # Codes for ``Parameters.radius``; those from DETERMINANT on use the determinant of Ṽ.
 PER_ROUND, ANYTIME, PUBLISHED_WINDOW, UNION, BLOCKWISE = range(5)
@@ -406,8 +406,10 @@ def merged(one: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WeightedEstimate(EstimatingPolicy):
-    """A policy that keeps the family's state, however it chooses."""
+class WeightedPolicy(LinearPolicy):
+    """A policy of the weighted family: a configuration of the kernels above."""
+
+    kernels: ClassVar[Kernels] = WEIGHTED
 
     @property
     def design(self) -> Array:
@@ -491,20 +493,12 @@ class WeightedEstimate(EstimatingPolicy):
         # 0.1.0 kept rows that came late in ``history``, in order.
         return super()._checked({"belated": initial.belated, **arrays}, initial)
 
-    def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
-        capacity = len(state.history)
-        return {
-            FIRST: (0, max(capacity - 1, 0)),
-            STORED: (0, capacity),
-            RESTARTS_DONE: (0, len(state.restarts)),
-        }
-
-
-class Windowed(WeightedEstimate):
-    """A policy that stores the observations of its window."""
+    def _window(self) -> int:
+        """Length of the window whose observations are stored; 0 where there is none."""
+        return 0
 
     def _growing(self) -> tuple[str, ...]:
-        return ("history", "belated")
+        return ("history", "belated") if self._window() else ()
 
     def _grown(self, state: Any, rounds: float) -> Any:
         if state.counters[STORED] == len(state.history):
@@ -515,14 +509,12 @@ class Windowed(WeightedEstimate):
             state = state._replace(belated=longer)
         return state
 
-    def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
+    def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
             raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
-        return super()._counter_ranges(state)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WeightedPolicy(WeightedEstimate, LinearPolicy):
-    """A policy of the weighted family: a configuration of the kernels above."""
-
-    kernels: ClassVar[Kernels] = WEIGHTED
+        capacity = len(state.history)
+        return {
+            FIRST: (0, max(capacity - 1, 0)),
+            STORED: (0, capacity),
+            RESTARTS_DONE: (0, len(state.restarts)),
+        }
