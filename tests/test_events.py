@@ -203,7 +203,7 @@ def test_the_floor_by_its_definition(cls: type[Policy]) -> None:
 
     Where p has no closed form, it is that given the rule's draw.
     """
-    floored, plain = make(cls, 3, floor=0.4, seed=9), make(cls, 3, seed=9)
+    floored, plain = (make(cls, 3, floor=floor, seed=9) for floor in (0.4, 0.0))
     rng = np.random.default_rng(1)
     for t in range(60):
         actions = some_actions(rng, 5, 3)

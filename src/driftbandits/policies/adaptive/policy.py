@@ -113,7 +113,7 @@ class AdaptivePolicy(Policy):
     share: float = 0.4
     never: float = 0.6
     ridge: float = 0.1
-    conviction: float = 8.0
+    conviction: float = 3.0
     audit_every: float = 25.0
     audit_radius: float = 0.4
     curiosity: float = 0.5
