@@ -58,7 +58,7 @@ EXTRAS_experiments := experiments
 EXTRAS_test        := experiments,logs,service,test
 EXTRAS_lint        := experiments,logs,service,test,lint
 EXTRAS_docs        := experiments,logs,service,docs
-EXTRAS_bench       := experiments,logs,bench
+EXTRAS_bench       := experiments,logs,service,bench
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'

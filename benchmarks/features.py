@@ -1,7 +1,8 @@
 """Features: a visit's vectors from dictionaries, beside NumPy by hand and beside scikit-learn.
 
 A visit has 10 features, an article 3, there are 50 articles, and every feature of the visit is
-crossed with every feature of the article: 270 coordinates.
+crossed with every feature of the article: 270 coordinates. An agent decides and is rewarded on a
+smaller site, with 8 articles and 54 coordinates.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 
+from driftbandits import AdaptiveLinUCB, Agent, DLinUCB, Policy
 from driftbandits.features import Cyclic, Features, Hashed, Number, OneHot
 
 from .measure import Array, Row, Say, at_most, interleaved, summary
@@ -44,6 +46,15 @@ FEATURES = Features(
     },
 )
 
+SMALL = Features(
+    context={
+        "country": OneHot(COUNTRIES[:2]),
+        "device": OneHot(DEVICES[:2]),
+        "hour": Cyclic(24),
+    },
+    action={"category": OneHot(CATEGORIES[:3]), "length": Number(800, 600)},
+)
+
 Values = dict[str, Any]
 Articles = dict[str, Values]
 Encode = Callable[[Values, Articles], object]
@@ -69,6 +80,8 @@ def run(*, quick: bool, say: Say) -> list[Row]:
         "NumPy by hand": _work(by_hand, contexts, again),
         "DictVectorizer": _work(_vectorizer().transform_visit, contexts, again),
         "FeatureHasher": _work(_Rows(FeatureHasher(FEATURES.dim)).transform_visit, contexts, again),
+        "agent with AdaptiveLinUCB": _served(AdaptiveLinUCB(dim=SMALL.dim), visits),
+        "agent with D-LinUCB": _served(DLinUCB(dim=SMALL.dim, gamma=0.999, noise=0.3), visits),
     }
     measured = interleaved(works, repetitions=5 if quick else 31)
     times = {name: time.cpu / visits * 1e6 for name, time in measured.items()}
@@ -81,13 +94,15 @@ def _rows(times: dict[str, Array], *, judged: bool) -> list[Row]:
     aims = {
         "the same articles again": at_most(20),
         "known articles, another set every time": at_most(40),
+        "agent with AdaptiveLinUCB": at_most(60),
+        "agent with D-LinUCB": at_most(60),
     }
     others = ("NumPy by hand", "DictVectorizer", "FeatureHasher")
     rows = [
         summary(
             NAME,
             name if name in others else f"driftbandits, {name}",
-            "one visit",
+            "decide and reward" if name.startswith("agent") else "one visit",
             time,
             unit="µs",
             aim=aims.get(name),
@@ -108,6 +123,23 @@ def _work(encode: Encode, contexts: list[Values], sets: list[Articles]) -> Calla
             encode(context, articles)
 
     return encode_all
+
+
+def _served(policy: Policy, visits: int) -> Callable[[], None]:
+    """Decisions of an agent, each rewarded before the next: a click in ten."""
+    agent = Agent(features=SMALL, policy=policy, wait=100.0)
+    small = {"country": "FR", "device": "phone"}
+    contexts = [{**small, "hour": number % 24} for number in range(visits)]
+    rows = [{"category": CATEGORIES[n % 3], "length": 300 + 100 * n} for n in range(8)]
+    articles = {f"a{n}": row for n, row in enumerate(rows)}
+
+    def serve() -> None:
+        for number, context in enumerate(contexts):
+            now = float(agent.decided)
+            choice = agent.decide(context, articles, now=now)
+            agent.reward(choice.id, float(number % 10 == 0), now=now)
+
+    return serve
 
 
 def _in_new_dictionaries(context: Values, articles: Articles) -> Array:

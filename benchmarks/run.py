@@ -15,6 +15,7 @@ from . import (
     online,
     replay,
     scaling,
+    service,
     simulation,
     startup,
 )
@@ -38,6 +39,7 @@ SECTIONS: tuple[ModuleType, ...] = (
     scaling,
     startup,
     logs,
+    service,
 )
 
 

@@ -5,19 +5,29 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from benchmarks.report import Heading
 from benchmarks.sections import measure
 
 from driftbandits.experiments.leaderboard import SUITE
 
-from . import ablations, clicks, delays, rivals
+from . import (
+    ablations,
+    click_models,
+    clicks,
+    delays,
+    log_truth,
+    news,
+    real_logs,
+    rivals,
+)
 from .elsewhere import real
 from .elsewhere import section as elsewhere
 
-STUDIES: dict[str, ModuleType] = {
-    study.NAME: study for study in (rivals, elsewhere, real, delays, clicks, ablations)
-}
+_REGRET = (rivals, elsewhere, real, delays, clicks, click_models, news, ablations)
+_LOGS = (log_truth, real_logs)
+STUDIES: dict[str, ModuleType] = {study.NAME: study for study in (*_REGRET, *_LOGS)}
 
 
 def main() -> None:
@@ -29,7 +39,10 @@ def main() -> None:
         f"Written by `python -m studies {name}`; [what is played](../../../docs/results/studies.md)"
         ". Means, one standard error either way.",
     )
-    options = {"environments": arguments.environment} if name == rivals.NAME else {}
+    options: dict[str, Any] = {
+        rivals.NAME: {"environments": arguments.environment},
+        real_logs.NAME: {"data": arguments.data},
+    }.get(name, {})
     measure([STUDIES[name]], heading=heading, quick=arguments.quick, out=arguments.out, **options)
 
 
@@ -43,10 +56,13 @@ def _arguments() -> argparse.Namespace:
         choices=SUITE,
         help=f"for rivals, one or more times; {', '.join(rivals.ENVIRONMENTS)} unless given",
     )
+    parser.add_argument("--data", type=Path, help="for real-logs: the folder that has them")
     parser.add_argument(
         "--out", type=Path, help="folder to write to; results/studies/NAME unless given"
     )
     arguments = parser.parse_args()
+    if arguments.name == real_logs.NAME and arguments.data is None:
+        parser.error("real-logs needs --data FOLDER")
     arguments.environment = arguments.environment or rivals.ENVIRONMENTS
     folder = "-".join(["quick"] * arguments.quick + [arguments.name])
     here = Path(__file__).parents[1]

@@ -202,14 +202,35 @@ class Definition:
             squares += leverage**2 / max(self.precision, 1e-3)
         return np.asarray(np.sqrt(squares))
 
-    def scores(self, actions: Floats) -> Floats:
-        j, radius = self.in_force(self.moving), math.sqrt(self.variance)
-        if self.place() < 1:
-            j, radius = self.auditor(), 0.4 * radius
-        widths = self.widths(actions, j)
+    def decider(self) -> tuple[int, float]:
+        radius = math.sqrt(self.variance)
+        return (
+            (self.auditor(), 0.4 * radius)
+            if self.place() < 1
+            else (self.in_force(self.moving), radius)
+        )
+
+    def curious(self, widths: Floats, j: int) -> Floats:
         unusual = self.remembered(j) * widths**2 / (4 * self.dim)
-        widths *= np.sqrt(1 + 0.5 * np.log(np.maximum(1, unusual)))
+        return np.asarray(widths * np.sqrt(1 + 0.5 * np.log(np.maximum(1, unusual))))
+
+    def scores(self, actions: Floats) -> Floats:
+        j, radius = self.decider()
+        widths = self.curious(self.widths(actions, j), j)
         return actions @ self.estimate(self.moving, j) + radius * widths
+
+    def chances(self, actions: Floats, temperature: float, floor: float) -> Floats:
+        """Propensities of AdaptiveSampling."""
+        j, radius = self.decider()
+        bounds = self.scores(actions)
+        away = actions - actions[np.argmax(bounds)]
+        squares = np.einsum("ki,ij,kj->k", away, self.inverse(self.moving, j), away)
+        squares += (away[:, self.present() == 0] != 0).sum(axis=1) / self.prior()
+        unit = temperature * radius * self.curious(np.sqrt(squares), j)
+        gaps = bounds.max() - bounds
+        z = np.divide(gaps, unit, out=np.zeros(len(actions)), where=gaps > 0)
+        odds = np.exp(-0.5 * z**2)
+        return np.asarray((1 - floor) * odds / odds.sum() + floor / len(actions))
 
     # --- Learning -------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from oracles import Advance, Event, Late, Update
 
 TOLERANCE = 1e-8

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from oracles import Floats
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adaptive_oracle import Definition
 from adaptive_streams import assert_close, events
 from driftbandits.core.linalg import symmetric
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from driftbandits.policies.adaptive.state import (
     EVIDENCE,
     LEAN,

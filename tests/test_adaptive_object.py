@@ -11,7 +11,7 @@ import pytest
 from adaptive_streams import choices
 from driftbandits import load
 from driftbandits.core.storage import StateFileError
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 from driftbandits.experiments import build, built_in
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from driftbandits.simulation import Result, simulate
 
 STANDARD_ERRORS = 3.0

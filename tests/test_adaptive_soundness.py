@@ -11,7 +11,7 @@ import pytest
 from driftbandits import Policy
 from driftbandits.core.linalg import symmetric
 from driftbandits.environments import Block
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from driftbandits.policies.adaptive.state import CHANGES
 from oracles import Floats
 

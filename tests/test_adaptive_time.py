@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adaptive_streams import assert_close, events
 from driftbandits.core.linalg import symmetric
-from driftbandits.policies.adaptive.policy import AdaptiveLinUCB
+from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from driftbandits.policies.adaptive.state import ANCHORED, COPIES, LATEST, ORIGIN, UNIT
 from oracles import Floats
 from test_policies_exact import apply

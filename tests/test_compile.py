@@ -52,7 +52,8 @@ def test_row_kernels_compare_no_addresses(decorate: Any) -> None:
 
     def checks(kernel: Any) -> int:
         kernel(np.zeros(8), np.ones(8))
-        return sum("vector.memcheck:" in text for text in kernel.inspect_llvm().values())
+        texts = kernel.for_python.inspect_llvm().values()
+        return sum("vector.memcheck:" in text for text in texts)
 
     assert checks(compiling.lean_kernel(add)) == 1
     assert checks(decorate(add)) == 0

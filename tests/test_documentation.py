@@ -26,6 +26,7 @@ PUBLIC = (
     "driftbandits.figures",
     "driftbandits.logs",
     "driftbandits.policies",
+    "driftbandits.service",
     "driftbandits.simulation",
     "driftbandits.testing",
 )
@@ -157,3 +158,14 @@ def resolved(entry: str) -> object:
     """The object that an entry of the reference names."""
     module, _, name = entry.rpartition(".")
     return getattr(importlib.import_module(module), name)
+
+
+def test_pages_that_docstrings_name_exist() -> None:
+    named = re.compile(r"docs/[\w./-]+\.md")
+    missing = [
+        f"{path.relative_to(ROOT)}: {page}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for page in named.findall(path.read_text("utf-8"))
+        if not (ROOT / page).is_file()
+    ]
+    assert missing == []

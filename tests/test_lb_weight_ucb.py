@@ -85,3 +85,19 @@ def test_any_member_of_the_family_may_have_one_matrix() -> None:
     assert policy.widths([[1.0]])[0] == pytest.approx(2.5**-0.5, rel=1e-14)
     expected = policy.theta[0] + policy.radius * 2.5**-0.5
     assert policy.scores([[1.0]])[0] == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_reward_of_the_open_round_leaves_only_the_wider_inclusion() -> None:
+    """Ṽ ≤ V/γ for weights up to 1/γ, while Ṽ ≤ V needs weights of at most one."""
+    rng = np.random.default_rng(4)
+    broken = 0
+    for _ in range(300):
+        gamma, dim = rng.uniform(0.1, 0.99), int(rng.integers(1, 4))
+        policy = DLinUCB(dim=dim, gamma=gamma, ridge=10.0 ** rng.uniform(-2, 1))
+        for _ in range(int(rng.integers(1, 6))):
+            policy.update(rng.uniform(-0.5, 0.5, dim), 0.0)
+        policy.update(rng.uniform(-0.5, 0.5, dim), 0.0, round=policy.round)
+        one, two = policy.design, policy.squared_design
+        assert np.linalg.eigvalsh(one / gamma - two).min() >= -1e-9
+        broken += bool(np.linalg.eigvalsh(one - two).min() < -1e-9)
+    assert broken > 200

@@ -10,8 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import driftbandits
+from driftbandits import Agent, LinUCB
 from driftbandits.cli import cli
 from driftbandits.cli_errors import exit_codes
+from driftbandits.features import Features, OneHot
+from driftbandits.logs import Recorder
 from log_worlds import world
 
 
@@ -72,6 +75,24 @@ def test_fit(log: Path, tmp_path: Path) -> None:
     assert isinstance(policy, driftbandits.DLinUCB)
     assert policy.gamma == 0.99
     assert policy.round == 401
+
+
+def test_fit_of_an_agent(tmp_path: Path) -> None:
+    features = Features(action={"topic": OneHot(["sport", "arts"])})
+    articles = {"a": {"topic": "sport"}, "b": {"topic": "arts"}}
+    agent = Agent(features=features, policy=LinUCB(dim=features.dim), wait=60.0)
+    recorder = Recorder(agent)
+    for now in range(40):
+        choice = recorder.decide({}, articles, now=float(now))
+        recorder.reward(choice.id, float(choice.action == "b"), now=now + 0.5)
+    recorder.write(tmp_path / "log.parquet")
+    (tmp_path / "features.json").write_text(features.to_json())
+    options = ["--features", tmp_path / "features.json", "--context", "context"]
+    words = ["--policy", "D-LinUCB:gamma=0.99", "--wait", 60, "--out", tmp_path / "agent.npz"]
+    run("fit", tmp_path / "log.parquet", *options, *words, "--rule", "assume")
+    found = Agent.load(tmp_path / "agent.npz")
+    assert found.decided == 40
+    assert found.decide({}, articles, now=100.0).action == "b"
 
 
 def test_a_schema_file_and_options(log: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scipy import stats
 from driftbandits.logs import CannotAnswer, Log
 from driftbandits.logs.batch import Batch
 from driftbandits.logs.intervals import Anytime, LowerBound, t_interval
+from driftbandits.logs.moments import Moments
 from driftbandits.logs.reading import LogReader
 from driftbandits.logs.targets import starts
 from log_worlds import world
@@ -114,12 +115,14 @@ def test_a_right_model_makes_up_for_wrong_propensities() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("logger", ["uniform", "adaptive"])
-def test_weekly_intervals_cover(logger: str) -> None:
+@pytest.mark.parametrize(
+    ("logger", "explore"), [("uniform", 1.0), ("adaptive", 0.4), ("adaptive", 0.2)]
+)
+def test_weekly_intervals_cover(logger: str, explore: float) -> None:
     hits: dict[str, list[bool]] = {"IPS": [], "SNIPS": [], "DR": []}
     weeks, size = 4, 168
     for seed in range(60):
-        w = world(kind="rotate", seed=seed, rounds=weeks * size, logger=logger, explore=0.4)
+        w = world(kind="rotate", seed=seed, rounds=weeks * size, logger=logger, explore=explore)
         values = Log.open(w.frame).value({"pi": first_coordinate}, period="week")
         for week in range(1, weeks):
             expected = truth(w, slice(week * size, (week + 1) * size))
@@ -207,6 +210,44 @@ def test_a_log_says_what_it_cannot_answer() -> None:
     rare = frame.assign(propensity=np.where(frame.index == 5, 1e-6, 0.2))
     warned = Log.open(rare).value({"u": "uniform"})
     assert any("cannot be trusted" in line for line in warned.refused)
+
+
+def test_moments_of_a_mean_are_their_definitions() -> None:
+    rng = np.random.default_rng(4)
+    numbers, count = rng.exponential(size=(300, 6)), rng.integers(1, 4, 300).astype(float)
+    numbers[:, 0] = 1.0
+    direction = rng.normal(size=6)
+    one = Moments()
+    for rows in np.array_split(np.arange(300), 7):
+        one.add(numbers[rows], count[rows])
+    found = one.mean(direction)
+    x = numbers @ direction
+    mean = (count * x).sum() / count.sum()
+    deviation = count * (x - mean)
+    squares = (deviation**2).sum()
+    assert found.mean == pytest.approx(mean, rel=1e-12)
+    assert found.error == pytest.approx(np.sqrt(squares * 300 / 299) / count.sum(), rel=1e-9)
+    assert found.skewness == pytest.approx((deviation**3).sum() / squares**1.5, rel=1e-8)
+    assert found.freedom == pytest.approx(squares**2 / (deviation**4).sum(), rel=1e-8)
+    far = Moments()
+    far.add(numbers + np.array([0.0, 1e7, 0, 0, 0, 0]), count)
+    assert np.isfinite(far.mean(np.eye(6)[1]).freedom)
+
+
+def test_zeros_alone_have_no_interval() -> None:
+    frame = pd.DataFrame(
+        {
+            "time": np.arange(200.0),
+            "chosen": np.arange(200) % 2,
+            "propensity": 0.5,
+            "reward": np.where(np.arange(200) % 6 == 1, 1.0, 0.0),  # arm 1 alone
+        }
+    )
+    found = Log.open(frame, arms=2).value({"zero": "action:0", "one": "action:1"})
+    for estimator in ("IPS", "SNIPS", "DR"):
+        assert np.isnan(found.of("zero", estimator)["high"])
+        assert np.isfinite(found.of("one", estimator)["high"])
+    assert any("no row that this policy would have played was rewarded" in r for r in found.refused)
 
 
 def test_fixed_policies_by_name_and_table(tmp_path: Any) -> None:

@@ -64,7 +64,7 @@ def test_make_leaves_an_installed_copy_a_copy(
 ) -> None:
     words = requested(tmp_path, direct_url)
     assert ("-e" in words) == editable
-    assert words[-1] == ".[experiments,logs,docs]"
+    assert words[-1] == ".[experiments,logs,service,docs]"
 
 
 def test_plain_pytest_finds_what_the_tests_import() -> None:

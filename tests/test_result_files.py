@@ -159,34 +159,42 @@ def test_a_save_that_fails_leaves_the_old_result(
     assert all(not path.name.startswith(".") for path in folder.iterdir())
 
 
+# Every line that it reads starts a process that saves for ever; imports take seconds, a fork none.
 SAVING = """
-import sys
+import os, sys
 from dataclasses import replace
 from driftbandits.simulation import Result
 first, folder = Result.load(sys.argv[1]), sys.argv[2]
 second = replace(first, regret=first.regret + 1.0, states={})
-print("ready", flush=True)
-while True:
-    second.save(folder)
-    first.save(folder)
+for line in sys.stdin:
+    child = os.fork()
+    while child == 0:
+        second.save(folder)
+        first.save(folder)
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("gone", flush=True)
 """
 
 
 def test_a_kill_during_save_leaves_one_result_or_the_other(folder: Path, result: Result) -> None:
     shutil.copytree(folder, folder.parent / "source")
     rng = np.random.default_rng(5)
-    for _ in range(12):
-        command = [sys.executable, "-c", SAVING, str(folder.parent / "source"), str(folder)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", SAVING, str(folder.parent / "source"), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(rng.uniform(0.0, 0.15))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        found = Result.load(folder)
-        added = 0.0 if found.states else 1.0
-        np.testing.assert_array_equal(found.regret, result.regret + added)
+        for _ in range(12):
+            process.stdin.write(b"save\n")
+            process.stdin.flush()
+            child = int(process.stdout.readline())
+            time.sleep(rng.uniform(0.0, 0.15))
+            os.kill(child, signal.SIGKILL)
+            assert process.stdout.readline() == b"gone\n"
+            found = Result.load(folder)
+            added = 0.0 if found.states else 1.0
+            np.testing.assert_array_equal(found.regret, result.regret + added)
+        process.stdin.close()
     result.save(folder)
     assert {path.name for path in folder.iterdir()} == {
         path.name for path in (folder.parent / "source").iterdir()

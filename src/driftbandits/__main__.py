@@ -17,7 +17,11 @@ def main() -> None:
 
 def _command_line() -> Callable[[], None]:
     try:
-        from .cli import main as run
+        # A server has to be back quickly: it comes without what only other commands need.
+        if sys.argv[1:2] == ["serve"]:
+            from .cli_service import serve_alone as run
+        else:
+            from .cli import main as run
     except ModuleNotFoundError as error:
         sys.exit(
             f"driftbandits: the command line needs {error.name}; "

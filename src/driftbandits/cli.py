@@ -22,6 +22,7 @@ from ._version import __version__
 from .cli_errors import errors_of, exit_codes
 from .cli_journal import journal_group
 from .cli_log import log_group
+from .cli_service import SERVICE_COMMANDS
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
 from .experiments.standings import markdown
@@ -56,12 +57,13 @@ def cli() -> None:
       driftbandits run my-experiment.toml --out results
       driftbandits leaderboard --environment abrupt --environment slow
       driftbandits log report my-log.parquet          does it drift, what would have been earned
+      driftbandits serve                              decisions over HTTP, with a policy to try
       driftbandits policies
     """
 
 
-cli.add_command(log_group)
-cli.add_command(journal_group)
+for _command in (log_group, journal_group, *SERVICE_COMMANDS):
+    cli.add_command(_command)
 
 
 class _Whole(click.IntRange):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +13,17 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from .agent import Agent
+from .agent.learning import RULES, Rule
+from .cli_log_options import Command, features_of, open_log, reading
 from .core.storage import atomic_write
-from .features import Features
 from .figures.log_report import LogReport, write_log_report
 from .figures.logs import plot_drift, plot_memory, plot_value
 from .figures.style import save
-from .logs import CannotAnswer, Catalogue, Log, LogError, Schema, Value
+from .logs import CannotAnswer, Log, Value
 from .logs.candidates import Facts, candidate, is_fixed
-from .logs.fit import RULES
 from .logs.reading import Progress as Report
+from .policies import Policy
 
 _console = Console(stderr=True)
 _COLUMNS = (
@@ -31,7 +32,6 @@ _COLUMNS = (
     MofNCompleteColumn(),
     TimeRemainingColumn(),
 )
-_Command = Callable[..., None]
 _PERIOD = click.option(
     "--period",
     default="auto",
@@ -67,104 +67,12 @@ def log_group() -> None:
     """
 
 
-def _reading(command: _Command) -> _Command:
-    """The argument and the options by which every command opens a log."""
-    options = (
-        click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-        click.option("--schema", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                     help="TOML file with the fields of driftbandits.logs.Schema."),
-        click.option("--kind", type=click.Choice(["parquet", "csv", "jsonl", "arrow", "dsjson"]),
-                     help="Format, where the file's ending does not tell."),
-        click.option("--time", help="Column: when it was decided."),
-        click.option("--actions", help="Column: what could be played."),
-        click.option("--chosen", help="Column: what was, by index or name."),
-        click.option("--action", multiple=True,
-                     help="Columns, or their common beginning: the played vector, where the set is "
-                     "not logged."),
-        click.option("--context", multiple=True, help="Columns of the context; repeatable."),
-        click.option("--arms", help="Number or comma-separated names of arms with a parameter "
-                     "each."),
-        click.option("--propensity", help="Column: probability with which it was played."),
-        click.option("--reward", help="Column: reward."),
-        click.option("--reward-time", help="Column: when the reward came."),
-        click.option("--count", help="Column: decisions that a row stands for."),
-        click.option("--total", is_flag=True, help="The reward is a sum over `count` decisions."),
-        click.option("--id", help="Column: name of a decision."),
-        click.option("--dim", type=int, help="Length of a vector in flat lists."),
-        click.option("--unit", help="Unit of numeric times: ns, us, ms, s or h."),
-        click.option("--mature-after", type=float,
-                     help="Hours after which a missing reward means the default."),
-        click.option("--default", type=float, help="What it then means."),
-        click.option("--reward-bounds", type=(float, float),
-                     help="Least and largest possible reward; anytime intervals need them."),
-        click.option("--catalogue", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                     help="CSV or Parquet with columns set, action and one per coordinate."),
-        click.option("--features", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                     help="Declaration of features, as JSON."),
-        click.option("--drop", is_flag=True,
-                     help="Drop rows that cannot be right, and say which, instead of stopping."),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _out(what: str) -> Callable[[_Command], _Command]:
+def _out(what: str) -> Callable[[Command], Command]:
     return click.option(
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
         help=f"Folder for {what}.",
     )
-
-
-_FIELDS = (
-    "time", "actions", "chosen", "propensity", "reward", "reward_time", "count", "id", "dim",
-    "unit", "mature_after", "default", "reward_bounds",
-)  # fmt: skip
-
-
-def _open(options: dict[str, Any]) -> Log:
-    """The log that the options describe; they go before what a schema file says."""
-    settings: dict[str, Any] = {}
-    if options["schema"] is not None:
-        settings = tomllib.loads(options["schema"].read_text(encoding="utf-8"))
-        lists = {key: tuple(v) for key, v in settings.items() if isinstance(v, list)}
-        settings |= lists
-    settings |= {name: options[name] for name in _FIELDS if options[name] is not None}
-    if options["total"]:
-        settings["total"] = True
-    for name in ("action", "context"):
-        if options[name]:
-            settings[name] = options[name][0] if len(options[name]) == 1 else options[name]
-    if options["arms"] is not None:
-        arms = options["arms"]
-        settings["arms"] = int(arms) if arms.isdigit() else tuple(arms.split(","))
-    features = options["features"]
-    try:
-        schema = Schema(**settings)
-    except (TypeError, ValueError) as error:
-        raise LogError(str(error)) from None
-    return Log.open(
-        options["file"],
-        schema,
-        kind=options["kind"],
-        catalogue=_catalogue(options["catalogue"]),
-        features=None if features is None else Features.from_json(features.read_text("utf-8")),
-        on_bad="drop" if options["drop"] else "stop",
-    )
-
-
-def _catalogue(path: Path | None) -> Catalogue | None:
-    if path is None:
-        return None
-    frame = pd.read_parquet(path) if path.suffix in (".parquet", ".pq") else pd.read_csv(path)
-    if not {"set", "action"} <= set(frame.columns):
-        raise click.UsageError(f"{path} must have the columns set and action")
-    coordinates = [name for name in frame.columns if name not in ("set", "action")]
-    sets: dict[Any, dict[str, Any]] = {}
-    for row in frame.to_dict("records"):
-        sets.setdefault(row["set"], {})[str(row["action"])] = [row[name] for name in coordinates]
-    return Catalogue(sets)
 
 
 @contextmanager
@@ -198,12 +106,12 @@ def _say(warnings: Any, *, colour: str = "yellow") -> None:
 
 
 @log_group.command()
-@_reading
+@reading
 @_PERIOD
 @_out("check.csv, periods.csv and propensities.csv")
 def check(period: str, out: Path | None, **options: Any) -> None:
     """Is the log sound: rows, gaps, rewards, delays, duplicates, overlap, propensities."""
-    log = _open(options)
+    log = open_log(options)
     with _bar("checking") as progress:
         found = log.check(period=period, progress=progress)
     _show(found.summary)
@@ -215,6 +123,13 @@ def check(period: str, out: Path | None, **options: Any) -> None:
     _write(out, "propensities.csv", found.propensities)
 
 
+_SIMULATIONS = click.option(
+    "--simulations",
+    type=click.IntRange(min=59),
+    default=199,
+    show_default=True,
+    help="Simulated stationary logs.",
+)
 _CLOCK = click.option(
     "--clock",
     type=click.Choice(["decisions", "hours"]),
@@ -225,14 +140,14 @@ _CLOCK = click.option(
 
 
 @log_group.command()
-@_reading
+@reading
 @_CLOCK
-@click.option("--simulations", default=199, show_default=True, help="Simulated stationary logs.")
+@_SIMULATIONS
 @click.option("--seed", default=0, show_default=True, help="Names the simulations.")
 @_out("drift.csv and a picture")
 def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: Any) -> None:
     """Do payoffs drift: level, differences and contexts, with p-values, and when."""
-    log = _open(options)
+    log = open_log(options)
     with _bar("looking for drift") as progress:
         found = log.drift(simulations=simulations, seed=seed, clock=clock, progress=progress)
     click.secho(found.sentence, bold=True)
@@ -243,12 +158,12 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
 
 
 @log_group.command()
-@_reading
+@reading
 @_CLOCK
 @_out("memory.csv, memory_instant.csv and a picture; an interrupted run continues from it")
 def memory(clock: str, out: Path | None, **options: Any) -> None:
     """Which memory predicts best, in decisions and in hours."""
-    log = _open(options)
+    log = open_log(options)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     resume = None if out is None else out / ".memory.part.npz"
@@ -275,7 +190,9 @@ _LEARN = click.option(
     help="Rows that learning policies learn from: as if they had decided, or had watched.",
 )
 _SHARE = click.option(
-    "--share", type=float, help="Share c of rows to accept; the least propensity unless given."
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Share c of rows to accept; the least propensity unless given.",
 )
 _PROPENSITIES = click.option(
     "--propensities",
@@ -287,7 +204,7 @@ _PROPENSITIES = click.option(
 
 
 @log_group.command()
-@_reading
+@reading
 @_POLICY
 @_PERIOD
 @_LEARN
@@ -307,7 +224,7 @@ def value(
 
     Fixed policies have IPS, SNIPS, DM and DR. Policies that learn are replayed on the real clock.
     """
-    log = _open(options)
+    log = open_log(options)
     names = policies or ("uniform",)
     found = _values(log, names, period, learn, share, propensities)
     table = pd.concat([v.table for v in found], ignore_index=True).drop_duplicates()
@@ -362,43 +279,67 @@ def _joined(found: list[Value]) -> Value:
 
 
 @log_group.command()
-@_reading
+@reading
 @_POLICY
 @click.option(
     "--rule",
     type=click.Choice(RULES),
     default="wait",
     show_default=True,
-    help="Until a reward is known: wait, or assume the default and amend it (clicks).",
+    help="Until a reward is known: wait; assume the default and amend it (clicks); or, for agents, "
+    "hold everything until the decision closes.",
+)
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Fit an agent, whose decisions close after so many seconds; needs --features.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("policy.npz"),
     show_default=True,
-    help="Where the policy goes; driftbandits.load reads it.",
+    help="Where the result goes; driftbandits.load reads a policy, Agent.load an agent.",
 )
-def fit(policies: tuple[str, ...], rule: str, out: Path, **options: Any) -> None:
-    """A policy that has learned the log, equal to having lived through it."""
+def fit(
+    policies: tuple[str, ...], rule: Rule, wait: float | None, out: Path, **options: Any
+) -> None:
+    """A policy or an agent that has learned the log, equal to having lived through it."""
     if len(policies) != 1 or is_fixed(policies[0]):
         raise click.UsageError("fit needs one --policy that learns, such as D-LinUCB")
-    log = _open(options)
+    if wait is None and rule == "hold":
+        raise click.UsageError("rule hold is for agents: give --wait and --features")
+    log, features = open_log(options), features_of(options["features"])
     with _console.status("what the log tells the policy"):
-        policy = candidate(log, policies[0])
+        policy = candidate(
+            log, policies[0], least_bound=0.0 if features is None else features.bound
+        )
     with _bar("learning") as progress:
-        learned = log.fit(policy, rule=rule, progress=progress)
+        if wait is None:
+            learned: Policy | Agent = log.fit(policy, rule=rule, progress=progress)
+        elif features is None:
+            raise click.UsageError("an agent needs --features, and --context where it has one")
+        else:
+            agent = Agent(
+                features=features, policy=policy, wait=wait, rule=rule, default=log.schema.default
+            )
+            learned = log.fit(agent, progress=progress)
     learned.save(out)
-    click.echo(f"{learned!r}")
-    click.echo(f"policy: {out}, at round {learned.round:,}")
+    if isinstance(learned, Agent):
+        click.echo(f"{learned.policy!r}")
+        click.echo(f"agent: {out}, after {learned.decided:,} decisions, {learned.open:,} open")
+    else:
+        click.echo(f"{learned!r}")
+        click.echo(f"policy: {out}, at round {learned.round:,}")
 
 
 @log_group.command()
-@_reading
+@reading
 @_POLICY
 @_PERIOD
 @_LEARN
 @_SHARE
-@click.option("--simulations", default=199, show_default=True, help="Simulated stationary logs.")
+@_SIMULATIONS
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -416,7 +357,7 @@ def report(
     **options: Any,
 ) -> None:
     """One page with all answers: health, drift, memory, values, and what cannot be answered."""
-    log, refused = _open(options), list[str]()
+    log, refused = open_log(options), list[str]()
 
     def asked(words: str, question: Callable[[Report], Any]) -> Any:
         try:

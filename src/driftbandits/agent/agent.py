@@ -375,16 +375,12 @@ class Agent:
         choice = Choice(
             id=id,
             action=offer.names[position],
-            propensity=decision.propensity if baseline is None else 1.0,
+            propensity=float(decision.propensities[position]) if baseline is None else 1.0,
             round=decision.round,
-            proposed=offer.names[decision.rule],
+            proposed=offer.names[int(decision.propensities.argmax())],
             actions=tuple(offer.names),
             scores=decision.scores,
-            probabilities=(
-                decision.propensities
-                if baseline is None
-                else np.eye(1, len(offer.names), position)[0]
-            ),
+            propensities=decision.propensities,
             prediction=self._prediction(row),
         )
         opened = OpenDecision(

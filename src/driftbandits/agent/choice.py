@@ -19,12 +19,12 @@ class Choice:
         action: Name of the action to show.
         propensity: Probability with which this action was shown.
         round: The policy's round that the reward belongs to.
-        proposed: What the policy's rule chose. ``action`` is another one in shadow mode, where it
-            is the baseline, and where the floor explored.
+        proposed: The most probable action: what the policy's rule chose, unless the rule itself
+            draws at random. ``action`` is another one in shadow mode, where it is the baseline,
+            and where the floor explored.
         actions: Names of the actions that could be shown, in the order in which they came.
         scores: What the policy ranks them by, shape (K,).
-        probabilities: Probability of each of ``actions`` to be shown, shape (K,); in shadow mode 1
-            for the baseline. NaN where it has no closed form (`Policy.propensities`).
+        propensities: Probability with which the policy would have shown each of them, shape (K,).
         prediction: Reward that the policy expected of ``action``, in every 16th decision; None in
             all others, and where the policy has no estimate.
     """
@@ -36,7 +36,7 @@ class Choice:
     proposed: str
     actions: tuple[str, ...] = field(repr=False)
     scores: Array = field(repr=False)
-    probabilities: Array = field(repr=False)
+    propensities: Array = field(repr=False)
     prediction: float | None = field(repr=False)
 
     @cached_property

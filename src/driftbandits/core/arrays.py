@@ -10,35 +10,62 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+# A setting that is not zero lies between these: products of a few of them stay in range.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+# Every integer up to this one is a float64.
+LARGEST_WHOLE = 2**53
+
 
 def positive(name: str, value: float) -> None:
-    """Refuse a value that is not a finite number above zero."""
-    if not (_is_number(value) and math.isfinite(value) and value > 0):
+    """Refuse a value that is not a number above zero, or that is too small or large to compute."""
+    if not (_is_number(value) and value > 0 and value < math.inf):
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    _in_range(name, value)
 
 
 def non_negative(name: str, value: float) -> None:
-    """Refuse a value that is not a finite number, zero or above."""
-    if not (_is_number(value) and math.isfinite(value) and value >= 0):
+    """Refuse a value that is neither zero nor `positive`."""
+    if not (_is_number(value) and value >= 0 and value < math.inf):
         raise ValueError(f"{name} must be a finite number, 0 or above, got {value!r}")
+    if value > 0:
+        _in_range(name, value)
 
 
 def finite(name: str, value: float) -> None:
     """Refuse a value that is not a finite number."""
-    if not (_is_number(value) and math.isfinite(value)):
+    if not (_is_number(value) and -math.inf < value < math.inf):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
 
 
 def open_unit(name: str, value: float) -> None:
-    """Refuse a value outside the open interval (0, 1)."""
+    """Refuse a value outside the open interval (0, 1), or too close to 0 to compute."""
     if not (_is_number(value) and 0 < value < 1):
         raise ValueError(f"{name} must lie in (0, 1), got {value!r}")
+    _in_range(name, value)
 
 
-def whole(name: str, value: int, *, least: int) -> None:
-    """Refuse a value that is not an integer of at least ``least``."""
+def _in_range(name: str, value: float) -> None:
+    if not SMALLEST <= value <= LARGEST:
+        rule = f"at least {SMALLEST:g}" if value < 1 else f"at most {LARGEST:g}"
+        raise ValueError(
+            f"{name} must be {rule}, got {_shown(value)}: what is computed from it would overflow"
+        )
+
+
+def whole(name: str, value: int, *, least: int, most: int | None = LARGEST_WHOLE) -> None:
+    """Refuse a value that is not an integer from ``least`` to ``most``."""
     if not _is_whole(value) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} must be an integer of at most {most}, got {_shown(value)}")
+
+
+def _shown(value: float) -> str:
+    """A number as text; Python refuses to print integers of thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
 
 
 def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

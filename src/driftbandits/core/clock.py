@@ -11,10 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, numbers
+from .arrays import LARGEST_WHOLE, Array, numbers
+from .compiling import lean_kernel
 
 # Position in ``counters``.
 CLOCK = 0
+
+# Rounds that can be closed, the open one included: beyond them a float64 skips integers, and a
+# clock that is moved by one stands still.
+LAST_ROUND = float(LARGEST_WHOLE - 1)
+
+
+def _can_close(clock: float, rounds: float) -> bool:
+    """Whether ``rounds`` rounds, or none, can be closed: the clock moves, and not too far."""
+    return bool(rounds == 0.0 or clock < clock + rounds <= LAST_ROUND)
+
+
+can_close = lean_kernel(_can_close)
+
+
+def check_closing(clock: float, rounds: float) -> None:
+    """Refuse to close ``rounds`` rounds where `can_close` says no."""
+    if _can_close(clock, rounds):
+        return
+    if clock + rounds > LAST_ROUND:
+        raise ValueError(
+            f"rounds must leave the clock at {LAST_ROUND:.0f} or before, got {rounds:g} when "
+            f"{clock:g} are closed; count in longer rounds, such as seconds for nanoseconds"
+        )
+    raise ValueError(
+        f"rounds must move the clock, got {rounds:g} when {clock:g} are closed; "
+        "count in shorter rounds"
+    )
 
 
 def open_round(clock: float) -> int | float:
@@ -23,14 +51,14 @@ def open_round(clock: float) -> int | float:
     return int(opened) if opened.is_integer() else opened
 
 
-def ages(clock: float, round: Any, count: int) -> Array:
-    """Ages of ``count`` observations of ``round``, one number or (count,); shape (1,) or (count,).
+def rounds_of(clock: float, round: Any, count: int) -> Array:
+    """``round``, one number or (count,), as rounds of ``count`` observations: (1,) or (count,).
 
     Raises:
         ValueError: If a round has not happened, or there are more or fewer than observations.
     """
     if type(round) in (int, float) and 1 <= round <= clock + 1.0:
-        return np.array([clock - round])
+        return np.array([float(round)])
     rounds = np.atleast_1d(numbers("round", round))
     if rounds.shape not in ((1,), (count,)):
         raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
@@ -40,4 +68,4 @@ def ages(clock: float, round: Any, count: int) -> Array:
             f"round must lie between 1 and the open round {open_round(clock)}, "
             f"got {rounds[wrong][0]:g}"
         )
-    return np.asarray(clock - rounds)
+    return rounds

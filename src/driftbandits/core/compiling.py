@@ -13,17 +13,19 @@ import itertools
 import os
 import secrets
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.bytecode import FunctionIdentity
-from numba.core.compiler import Compiler
+from numba.core.caching import NullCache
 
 from .disk_cache import disk_cache
 from .identity import identity
+from .linking import ApartKernelCompiler, KernelCompiler, KernelDispatcher, WholeCompiler
+from .suites import Member, Suite
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -44,7 +46,7 @@ _OPTIONS: dict[str, Any] = {
 # Counting references to arrays, and handing named tuples from call to call, costs more than the
 # arithmetic of a small kernel (measured: 1.2 µs a round instead of 0.3 µs at d = 2, K = 50). A
 # kernel that allocates nothing, nor calls one that does, needs neither.
-_LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False, "forceinline": True}
+_LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False, "forceinline": False}
 
 
 def _name_apart() -> None:
@@ -64,12 +66,20 @@ if COMPILING:
 
 def kernel(function: Function) -> Function:
     """Compile a function that other compiled functions call."""
-    return cast(Function, numba.njit(**_OPTIONS)(function))
+    return _kernel(function, _OPTIONS)
+
+
+def _kernel(
+    function: Function, options: dict[str, Any], compiler: Any = KernelCompiler
+) -> Function:
+    if not COMPILING:
+        return function
+    return cast(Function, KernelDispatcher(function, options, compiler))
 
 
 def lean_kernel(function: Function) -> Function:
     """Compile a function that other compiled functions call and that allocates no array."""
-    return cast(Function, numba.njit(**_LEAN)(function))
+    return _kernel(function, _LEAN)
 
 
 def inline_kernel(function: Function) -> Function:
@@ -78,7 +88,7 @@ def inline_kernel(function: Function) -> Function:
     For functions of parameters and state that do little: handing over a named tuple of ten arrays
     takes a second to compile, wherever it happens.
     """
-    return cast(Function, numba.njit(**{**_OPTIONS, "_nrt": False, "inline": "always"})(function))
+    return _kernel(function, _LEAN)
 
 
 def large_kernel(function: Function) -> Function:
@@ -86,23 +96,7 @@ def large_kernel(function: Function) -> Function:
 
     For those whose work outweighs a call, and whose copies would take long to compile.
     """
-    return cast(Function, numba.njit(**{**_LEAN, "forceinline": False})(function))
-
-
-class _Apart(Compiler):
-    """numba's compiler, told that what is written through one argument is read through no other.
-
-    Otherwise every loop begins by comparing addresses, which in rows of twenty numbers takes as
-    long as the arithmetic. numba has the flag, but no option for it.
-    """
-
-    def define_pipelines(self) -> Any:
-        """The passes that numba runs, with the flag set."""
-        self.state.flags.noalias = True
-        return cast(Any, super()).define_pipelines()
-
-
-_APART: dict[str, Any] = {**_LEAN, "pipeline_class": _Apart}
+    return _kernel(function, {**_LEAN, "forceinline": False})
 
 
 def row_kernel(function: Function) -> Function:
@@ -110,12 +104,12 @@ def row_kernel(function: Function) -> Function:
 
     What it writes through one argument it must not touch through another.
     """
-    return cast(Function, numba.njit(**{**_APART, "fastmath": {"contract"}})(function))
+    return _kernel(function, {**_LEAN, "fastmath": {"contract"}}, ApartKernelCompiler)
 
 
 def precise_kernel(function: Function) -> Function:
     """Compile a row kernel whose floating-point operations must stay exactly as written."""
-    return cast(Function, numba.njit(**{**_APART, "fastmath": False})(function))
+    return _kernel(function, {**_LEAN, "fastmath": False}, ApartKernelCompiler)
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,18 +123,49 @@ def entry_point(template: Callable[..., Any], label: str, **names: object) -> Ca
     Functions passed as arguments would defeat numba's disk cache, so the template is copied with
     the policy's kernels among its globals, under a name that tells them apart from all others.
     """
-    plain = getattr(template, "py_func", template)
-    bound = types.FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__)
+    bound, cached = _bound(template, label, names)
     if not COMPILING:
         return bound
-    made_of = identity(names.values())
-    bound.__qualname__ = f"{plain.__qualname__}_{label}_{(made_of or 'unknown')[:16]}"
-    # What was typed at a prompt would leave a file behind for each of its versions.
-    cached = made_of is not None and all(map(_has_file, names.values()))
-    compiled = numba.njit(**_OPTIONS)(bound)
+    compiled = numba.njit(**_OPTIONS, pipeline_class=WholeCompiler)(bound)
     if cached:
         compiled._cache = disk_cache(bound, package_digest())
     return cast(Callable[..., Any], compiled)
+
+
+def entry_suite(
+    templates: Mapping[str, tuple[Callable[..., Any], tuple[Any, ...]]],
+    label: str,
+    **names: object,
+) -> dict[str, Callable[..., Any]]:
+    """Entry points of several templates, each with the types of its arguments, by their names.
+
+    They are compiled together, at the first call of any of them.
+    """
+    pairs = [_bound(template, label, names) for template, _ in templates.values()]
+    if not COMPILING:
+        return {name: bound for name, (bound, _) in zip(templates, pairs, strict=True)}
+    members = [Member(bound, _OPTIONS) for bound, _ in pairs]
+    cache: Any = NullCache()
+    if all(cached for _, cached in pairs):
+        cache = disk_cache(pairs[0][0], package_digest(), suite=True)
+        for member in members:
+            member._cache = disk_cache(member.py_func, package_digest())
+    Suite(members, [types for _, types in templates.values()], cache)
+    return dict(zip(templates, members, strict=True))
+
+
+def _bound(
+    template: Callable[..., Any], label: str, names: Mapping[str, object]
+) -> tuple[types.FunctionType, bool]:
+    """A copy of ``template`` with ``names`` among its globals, and whether it can be cached."""
+    plain = getattr(template, "py_func", template)
+    bound = types.FunctionType(plain.__code__, {**plain.__globals__, **names}, plain.__name__)
+    if not COMPILING:
+        return bound, False
+    made_of = identity(names.values())
+    bound.__qualname__ = f"{plain.__qualname__}_{label}_{(made_of or 'unknown')[:16]}"
+    # What was typed at a prompt would leave a file behind for each of its versions.
+    return bound, made_of is not None and all(map(_has_file, names.values()))
 
 
 def _has_file(value: object) -> bool:

@@ -25,6 +25,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 from .storage import atomic_write
+from .suites import Compiled, rebuilt, reduced
 
 # numba has no types.
 _NumbaCache: Any = FunctionCache
@@ -40,10 +41,13 @@ class DamagedError(Exception):
     """A file that is not what was written."""
 
 
-def disk_cache(function: FunctionType, stamp: str) -> Any:
-    """The cache for a compiled function, valid while ``stamp`` stays; where numba looks for one."""
+def disk_cache(function: FunctionType, stamp: str, *, suite: bool = False) -> Any:
+    """The cache for a compiled function, valid while ``stamp`` stays; where numba looks for one.
+
+    For a ``suite``, that of all its functions, in one file under the name of the first.
+    """
     try:
-        return _DiskCache(function, stamp)
+        return _SuiteCache(function, stamp) if suite else _DiskCache(function, stamp)
     except (RuntimeError, OSError):  # numba has found no folder that it can write to
         return _NoCache()
 
@@ -92,6 +96,19 @@ class _Files(_NumbaFiles):  # type: ignore[misc]
     _locator_classes = tuple(_or_readable(locator) for locator in _NumbaFiles._locator_classes)
 
 
+class _SuiteFiles(_Files):
+    """The same, for a whole suite."""
+
+    def reduce(self, compiled: Compiled) -> Any:
+        return reduced(compiled)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Compiled:
+        return rebuilt(target_context, payload)
+
+    def check_cachable(self, compiled: Compiled) -> bool:
+        return all(super(_SuiteFiles, self).check_cachable(one) for one in compiled.results)
+
+
 class _DiskCache(_NumbaCache):  # type: ignore[misc]
     """numba's cache, with files of our own, from which no error reaches a caller."""
 
@@ -118,6 +135,10 @@ class _DiskCache(_NumbaCache):  # type: ignore[misc]
         except Exception as error:  # the code is compiled, and only that matters now
             reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             _say_once(f"compiled code cannot be written to {self._cache_path}: {reason}")
+
+
+class _SuiteCache(_DiskCache):
+    _impl_class = _SuiteFiles
 
 
 class CacheFiles:

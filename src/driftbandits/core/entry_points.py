@@ -30,7 +30,7 @@ Optional, with a default each:
         add. Where it says no, Python makes room (`Policy._grown`) and the call goes on. Without it
         no array grows
     amend(parameters, state, action, old, new, age) -> bool
-        put the reward ``new`` of an observation made ``age`` rounds ago in the place of ``old``;
+        replace the reward ``old`` of an observation made ``age`` rounds ago by ``new``;
         False where no such observation is known. Without it amendments are refused
     forget(parameters, state, mask)
         clear what is known along the coordinates where ``mask`` (d,) is 1: as if every action had
@@ -46,17 +46,20 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import float64, int64
 
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
-from .compiling import entry_point, inline_kernel
+from .clock import CLOCK, can_close
+from .compiling import entry_suite, inline_kernel
 from .exploring import explored, mix_floor, only
 from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
 
-# What an entry point returns in the place of a result, with nothing changed.
+# What an entry point returns instead of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
 FULL = -2  # an array has to grow first
+STUCK = -3  # the clock cannot move by so much
 
 
 def _unbound(*arguments: Any) -> Any:
@@ -140,7 +143,7 @@ class EntryPoints(NamedTuple):
 
     select: Callable[..., int]
     score: Callable[..., int]
-    decide: Callable[..., tuple[int, int]]
+    decide: Callable[..., int]
     propensities: Callable[..., int]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
@@ -184,36 +187,38 @@ def _score(packed: Array, actions: Array, scores: Array) -> int:
 
 
 def _decide(
-    packed: Array, actions: Array, rounds: float, scores: Array, chances: Array
-) -> tuple[int, int]:
-    """Like `_select`; then close ``rounds`` rounds. Also returns what the rule chose.
+    packed: Array, actions: Array, rounds: float, scores: Array, chances: Array, before: Array
+) -> int:
+    """Like `_select`; then close ``rounds`` rounds.
 
-    That is another action where the floor explored.
-
-    Fills ``scores`` and the propensities ``chances``, both (K,).
+    Fills ``scores`` and the propensities ``chances``, both (K,), and ``before`` (1,) with the clock
+    before: asked for outside of this call, it might be that of another thread's decision.
     """
     if not admissible(packed, actions):
-        return REFUSED, REFUSED
+        return REFUSED
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
     claim(packed)
     parameters, state = unpack(packed)
-    if not fits(parameters, state, rounds):
+    clock = state.counters[CLOCK]
+    before[0] = clock
+    closable = can_close(clock, rounds)
+    if not (closable and fits(parameters, state, rounds)):
         release(packed)
-        return FULL, FULL
+        return FULL if closable else STUCK
     if packed[STALE] != FRESH:
         prepare(parameters, state)
         packed[STALE] = FRESH
-    rule = int(choose(parameters, state, columns, scratch, scores))
+    rule = choose(parameters, state, columns, scratch, scores)
     propensities(parameters, state, columns, scratch, scores, rule, chances)
     mix_floor(packed, rule, chances)
-    k = int(explored(packed, rule, count))
+    k = explored(packed, rule, count)
     if rounds > 0.0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return k, rule
+    return k
 
 
 def _propensities(packed: Array, actions: Array, chances: Array) -> int:
@@ -236,27 +241,31 @@ def _propensities(packed: Array, actions: Array, chances: Array) -> int:
 
 
 def _learn_one(packed: Array, action: Array, reward: float) -> int:
-    """Close a round, then learn its reward. 1 if done; otherwise REFUSED or FULL."""
+    """Close a round, then learn its reward. 1 if done; otherwise REFUSED, FULL or STUCK."""
     if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
         return REFUSED
     claim(packed)
     parameters, state = unpack(packed)
-    roomy = fits(parameters, state, 1.0)
-    if roomy:
+    done = 1 if can_close(state.counters[CLOCK], 1.0) else STUCK
+    if done > 0 and not fits(parameters, state, 1.0):
+        done = FULL
+    if done > 0:
         packed[STALE] = CHANGED
         advance(parameters, state, 1.0)
         learn(parameters, state, action, reward, 0.0)
     release(packed)
-    return 1 if roomy else FULL
+    return done
 
 
 def _learn_many(
-    packed: Array, actions: Array, rewards: Array, ages: Array, rounds: float, start: int
+    packed: Array, actions: Array, rewards: Array, observed: Array, rounds: float, start: int
 ) -> int:
     """Close ``rounds`` rounds, then learn from every row from ``start`` on.
 
+    Where none is closed, the rows are those of the rounds ``observed``, (n,) or one for all.
+
     Returns how many are learned by now, fewer than all where an array has to grow first; or
-    REFUSED, with nothing changed. ``start`` is 0, or what an earlier call returned.
+    REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned.
     """
     if start == 0:
         if not admissible(packed, actions):
@@ -267,8 +276,12 @@ def _learn_many(
     claim(packed)
     parameters, state = unpack(packed)
     done = start
-    while done < rewards.size:
-        closing, age = rounds if done == 0 else 0.0, ages[min(done, ages.size - 1)]
+    if start == 0 and not can_close(state.counters[CLOCK], rounds):
+        done = STUCK
+    while 0 <= done < rewards.size:
+        closing, age = rounds if done == 0 else 0.0, 0.0
+        if rounds == 0.0:
+            age = state.counters[CLOCK] - observed[min(done, observed.size - 1)]
         if not fits(parameters, state, closing):
             break
         packed[STALE] = CHANGED
@@ -283,15 +296,17 @@ def _learn_many(
 
 
 def _advance(packed: Array, rounds: float) -> int:
-    """Close ``rounds`` rounds: 1, or FULL."""
+    """Close ``rounds`` rounds: 1, or FULL or STUCK."""
     claim(packed)
     parameters, state = unpack(packed)
-    roomy = fits(parameters, state, rounds)
-    if roomy:
+    done = 1 if can_close(state.counters[CLOCK], rounds) else STUCK
+    if done > 0 and not fits(parameters, state, rounds):
+        done = FULL
+    if done > 0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)
     release(packed)
-    return 1 if roomy else FULL
+    return done
 
 
 def _prepare(packed: Array) -> None:
@@ -302,7 +317,7 @@ def _prepare(packed: Array) -> None:
     release(packed)
 
 
-def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> int:
+def _amend(packed: Array, action: Array, old: float, new: float, observed: float) -> int:
     """1 if the observation now has the reward ``new``, 0 if it was not known; or REFUSED."""
     if not (
         admissible(packed, action.reshape((1, action.size)))
@@ -312,6 +327,7 @@ def _amend(packed: Array, action: Array, old: float, new: float, age: float) -> 
     claim(packed)
     packed[STALE] = CHANGED
     parameters, state = unpack(packed)
+    age = state.counters[CLOCK] - observed
     known = bool(amend(parameters, state, action, old, new, age))
     release(packed)
     return int(known)
@@ -368,24 +384,49 @@ def _play(
     return t
 
 
+# Types of arguments; the packed policy comes first.
+_VECTOR, _MATRIX, _BLOCK, _INTEGERS = float64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1]
+
+# What is compiled together: the everyday calls, and what not everybody needs.
+_SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
+    {
+        "select": (_select, (_VECTOR, _MATRIX)),
+        "score": (_score, (_VECTOR, _MATRIX, _VECTOR)),
+        "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR, _VECTOR, _VECTOR)),
+        "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
+        "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
+        "advance": (_advance, (_VECTOR, float64)),
+        "prepare": (_prepare, (_VECTOR,)),
+    },
+    {
+        "amend": (_amend, (_VECTOR, _VECTOR, float64, float64, float64)),
+        "forget": (_forget, (_VECTOR, _VECTOR)),
+    },
+    {
+        "propensities": (_propensities, (_VECTOR, _MATRIX, _VECTOR)),
+    },
+    {
+        "play": (
+            _play,
+            (_VECTOR, _BLOCK, _MATRIX, _MATRIX, _VECTOR, _MATRIX, _VECTOR, _VECTOR, int64),
+        ),
+    },
+    {
+        "replay": (
+            replay_template,
+            (_VECTOR, *[_INTEGERS] * 3, *[_MATRIX] * 2, int64, _INTEGERS, _VECTOR, _INTEGERS),
+        ),
+    },
+)
+
+
 @cache
 def entry_points(kernels: Kernels, fields: tuple[Field, ...]) -> EntryPoints:
     """The entry points of a policy's kernels, for a state of ``fields``; compiled on first call."""
     names = kernels._asdict()
     label = "_".join([names.pop("name"), *(f"{field.ndim}{field.dtype.kind}" for field in fields)])
     names["unpack"] = unpacker(names["Parameters"], names["State"], fields)
-    templates = EntryPoints(
-        select=_select,
-        score=_score,
-        decide=_decide,
-        propensities=_propensities,
-        learn_one=_learn_one,
-        learn_many=_learn_many,
-        advance=_advance,
-        prepare=_prepare,
-        amend=_amend,
-        forget=_forget,
-        play=_play,
-        replay=replay_template,
-    )
-    return EntryPoints(*(entry_point(template, label, **names) for template in templates))
+    calls: dict[str, Callable[..., Any]] = {}
+    for suite in _SUITES:
+        calls |= entry_suite(suite, label, **names)
+    return EntryPoints(**calls)

@@ -49,7 +49,6 @@ class Decision:
         propensity: Probability with which this action was chosen. 1 where nothing is random, NaN
             where it has no closed form.
         scores: What the rule ranked the actions by, shape (K,).
-        rule: Which action the rule chose; another one than ``index`` where the floor explored.
         propensities: Probabilities of all actions, shape (K,).
     """
 
@@ -57,7 +56,6 @@ class Decision:
     round: int | float
     propensity: float
     scores: Array = field(compare=False, repr=False)
-    rule: int = field(compare=False, repr=False)
     propensities: Array = field(compare=False, repr=False)
 
 

@@ -32,7 +32,7 @@ StateType = TypeVar("StateType", bound=tuple[Any, ...])
 ACTION_BOUND, DIM, STALE, BUSY, FLOOR, KEY_HIGH, KEY_LOW, DRAWN, FIRST_PARAMETER = range(9)
 
 # Values of STALE: what is computed from the sums (the factor, θ̂, β) is up to date; the sums have
-# changed since; or it was computed for somebody who asked, and a decision must compute it anew.
+# changed since; or it was computed for a property, and a decision must compute it anew.
 FRESH, CHANGED, LOOKED_AT = 0.0, 1.0, 2.0
 
 

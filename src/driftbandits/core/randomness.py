@@ -27,12 +27,12 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def stream_state(seed: int, *names: str | int) -> npt.NDArray[np.uint64]:
-    """The same, as a one-element state for `uniform`: it can be saved, copied and compared."""
+    """A one-element state for `uniform`, derived like `stream`: it can be saved and compared."""
     return np.array([_entropy(seed, *names) & 0xFFFF_FFFF_FFFF_FFFF], dtype=np.uint64)
 
 
 def _entropy(seed: int, *names: str | int) -> int:
-    whole("seed", seed, least=0)
+    whole("seed", seed, least=0, most=None)
     text = "\x1f".join([str(seed), *(f"{type(name).__name__}:{name}" for name in names)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, panel, transpose
-from .clock import CLOCK
+from .clock import CLOCK, can_close
 from .compiling import entry_point, lean_kernel
 from .events import (
     ADVANCE,
@@ -46,7 +46,7 @@ def _event_is_right(packed: Array, kind: int, rows: Array, values: Array, clock:
     """Whether an event could be handed in as a call when the clock stands at ``clock``."""
     value = values[VALUE]
     if kind == ADVANCE:
-        return bool(0.0 < value < np.inf)
+        return bool(value > 0.0 and can_close(clock, value))
     if kind == FORGET:
         return bool(rows.shape[0] == 1)
     if not admissible(packed, rows):
@@ -54,7 +54,9 @@ def _event_is_right(packed: Array, kind: int, rows: Array, values: Array, clock:
     if kind == SELECT:
         return True
     if kind == DECIDE:
-        return bool(0.0 <= value < np.inf)
+        return bool(value >= 0.0 and can_close(clock, value))
+    if kind == UPDATE and not can_close(clock, 1.0):
+        return False
     if rows.shape[0] != 1 or not abs(value) <= LARGEST_REWARD:
         return False
     if kind in (LEARN, AMEND) and not 1.0 <= values[ROUND] <= clock + 1.0:

@@ -205,7 +205,7 @@ class Pools:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnActions:
-    """Actions from a function of one's own, called once a round.
+    """Actions from a function of yours, called once per round.
 
     Attributes:
         function: ``function(round, generator)`` returns the actions of a round, shape (K, d).

@@ -115,7 +115,7 @@ class Environment:
         draw_noise = self.noise.start(stream(seed, "noise", replication))
 
         # A function of its own keeps no block alive: the next takes the place of the last, which
-        # is in the cache, where whoever plays lets go of it in time.
+        # is in the cache, where those who play it let go of it in time.
         def draw(first: int, size: int) -> Block:
             parameters = numbers("path", draw_parameters(size))
             actions = numbers("actions", draw_actions(size))

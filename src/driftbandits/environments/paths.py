@@ -172,7 +172,7 @@ class RandomWalk:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """θ_t given as an array, for a path of one's own.
+    """θ_t given as an array, for any path you like.
 
     Attributes:
         parameters: Shape (T, d); the last row stays in force for ever.

@@ -55,7 +55,7 @@ class Experiment:
     def __post_init__(self) -> None:
         check_name(self.name)
         whole("replications", self.replications, least=1)
-        whole("seed", self.seed, least=0)
+        whole("seed", self.seed, least=0, most=None)
         check_policies(self.policies)
         if not isinstance(self.coverage, bool):
             raise ValueError(f"coverage must be true or false, got {self.coverage!r}")

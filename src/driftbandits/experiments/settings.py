@@ -93,7 +93,7 @@ def built_in(name: str) -> Settings:
 
 
 def read(path: Path) -> Settings:
-    """Settings from a TOML file of one's own; its name stands in for a missing one."""
+    """Settings from a user's TOML file; its name stands in for a missing one."""
     try:
         settings = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -161,7 +161,7 @@ def prepare(
         check_name(_need(settings, "name"))
         # Before an environment says it of its own table.
         whole("horizon", horizon, least=1)
-        whole("seed", seed, least=0)
+        whole("seed", seed, least=0, most=None)
     environment, facts = _environment(settings, horizon, seed, data, cache)
     return environment, _problem(settings, environment, seed, facts), facts
 

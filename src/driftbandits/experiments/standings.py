@@ -176,7 +176,7 @@ def _recovery(row: dict[Hashable, Any]) -> str:
 
 
 def _ratios_text(scores: pd.DataFrame) -> str:
-    """Regret relative to the best fixed discount with 95% intervals; a row an environment."""
+    """Regret relative to the best fixed discount with 95% intervals, one row per environment."""
     labels = list(scores.loc[~scores["fixed"].astype(bool), "policy"].drop_duplicates())
     rows = []
     for name, mine in scores.groupby("environment", sort=False):

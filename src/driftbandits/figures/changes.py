@@ -22,7 +22,7 @@ class Noticed:
         policy: Label of the policy.
         change: First round with the new parameter.
         rate: Share of the replications with a detection before the next change.
-        round: Mean over those of the first such detection; NaN where there is none.
+        round: Mean over those of the first such detection; NaN without any.
     """
 
     policy: str

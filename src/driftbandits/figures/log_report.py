@@ -17,14 +17,16 @@ from plotly.offline import get_plotlyjs
 
 from ..core.storage import atomic_write
 from ..logs import Check, Drift, Memory, Value
+from ..logs.evaluation import ALL, LOGGING
 from ..logs.memory import say_memory
 from ..logs.periods import say_time
-from ..logs.value import ALL, LOGGING
 from .report_data import embed
-from .report_tables import interval, number, table
+from .report_tables import number, table
 from .style import styles
 
 _MOST_POINTS = 400
+# Rows of a table that are shown without being asked for.
+_LONG = 20
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,19 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, (float, np.floating)):
         size = float(value)
+        if not np.isfinite(size):
+            return "∞" if size > 0 else "–"
         return number(size) if abs(size) >= 0.001 or size == 0 else f"{size:.2g}"
     return escape(str(value))
+
+
+def _mean(value: float) -> str:
+    """A mean reward with three digits that matter: click rates are small."""
+    return number(value) if not 0.0 < abs(value) < 0.1 else f"{value:.3g}".replace("-", "−")
+
+
+def _range(low: float, high: float) -> str:
+    return f"[{_mean(low)}, {_mean(high)}]" if np.isfinite([low, high]).all() else "–"
 
 
 def _quantities(caption: str, frame: pd.DataFrame) -> str:
@@ -132,8 +145,15 @@ def _health(check: Check) -> str:
     return (
         _words(check.warnings, kind="warning")
         + _quantities("What is in the log.", check.summary)
-        + table("By period.", head, periods)
+        + _folded("By period.", table("By period.", head, periods), len(periods))
     )
+
+
+def _folded(what: str, html: str, rows: int) -> str:
+    """A table that has to be opened where it is long, so that the answers stay in sight."""
+    if rows <= _LONG:
+        return html
+    return f"<details><summary>{escape(what)} {rows} rows.</summary>{html}</details>"
 
 
 def _drift(drift: Drift) -> str:
@@ -164,20 +184,21 @@ def _figure(name: str, caption: str) -> str:
 
 
 def _values(values: Sequence[Value]) -> str:
-    rows, accepted, lost = [], [], []
+    rows, accepted, lost = list[list[str]](), list[list[str]](), list[str]()
     for value in values:
         whole = value.table[value.table["period"] == ALL]
         for row in _records(whole):
-            cells = [escape(f"{row.policy}, {row.estimator}"), number(row.estimate)]
-            rows.append(
-                [*cells, interval(row.low, row.high), _cell(row.rows), _cell(row.effective)]
-            )
+            cells = [escape(f"{row.policy}, {row.estimator}"), _mean(row.estimate)]
+            cells += [_range(row.low, row.high), _cell(row.rows), _cell(row.effective)]
+            if cells not in rows:  # what was logged is part of every value
+                rows.append(cells)
         accepted += [[escape(name), f"{share:.1%}"] for name, share in value.acceptance.items()]
         if value.lost is not None:
             mean, low, high = value.lost
+            names = ", ".join(dict.fromkeys(whole["policy"][whole["policy"] != LOGGING]))
             lost.append(
-                "Against the best of these policies, chosen on the other periods, the logger lost "
-                f"{number(mean)} per decision {interval(low, high)}."
+                f"Against the best of these, chosen on the other periods, the logger lost "
+                f"{_mean(mean)} per decision {_range(low, high)}: {names}."
             )
     head = ["Policy, estimator", "Estimate", "95% interval", "Rows", "Effective rows"]
     acceptance = (

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..logs import Drift, Memory, Value
+from ..logs.evaluation import ALL, LOGGING
 from ..logs.memory import CLOSE, say_hours
-from ..logs.value import ALL, LOGGING
 from .style import CHANGE, COLUMN, INK, plain, styled, styles
 
 

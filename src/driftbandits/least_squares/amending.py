@@ -11,7 +11,7 @@ from typing import Any
 from ..core.arrays import Array
 from ..core.clock import CLOCK
 from ..core.compiling import inline_kernel, large_kernel, lean_kernel
-from .forgetting import FACTOR_AGE, FIRST, STEPS, STORED, UNIT, is_remembered
+from .forgetting import FACTOR_AGE, FIRST, STEPS, STORED, UNIT, count_reward, is_remembered
 from .sums import add_moment
 
 # What two roundings can do to a round, relative to the clock.
@@ -36,6 +36,8 @@ def amend_memory(p: Any, s: Any, action: Array, old: float, new: float, age: flo
             if row < 0:
                 return False
             s.belated[row, action.size] = new
+        count_reward(s.belated, abs(new))
+        count_reward(s.belated, -abs(old))
     weight = s.counters[UNIT]
     if age != 0.0:
         weight *= p.gamma**age
@@ -97,7 +99,7 @@ def forget_coordinates(s: Any, mask: Array) -> None:
         clear_entries(mask, s.moment[part])
     for row in range(s.history.shape[0]):
         clear_entries(mask, s.history[row])
-    for row in range(1, s.belated.shape[0]):  # row 0 is their number
+    for row in range(1, s.belated.shape[0]):  # row 0 has their number, no action
         clear_entries(mask, s.belated[row])
     s.counters[STEPS] += 1.0
     s.counters[FACTOR_AGE] = -1.0

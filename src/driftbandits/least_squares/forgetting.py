@@ -30,7 +30,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.clock import CLOCK
 from ..core.compiling import inline_kernel, large_kernel, lean_kernel
-from ..core.linalg import clear_matrix, copy, update_factor
+from ..core.linalg import clear, clear_matrix, copy, update_factor
 from .sums import accumulate, shrink
 
 # Positions in ``counters``, after CLOCK.
@@ -54,6 +54,10 @@ FADED = 1e-2
 
 # The squares of what is stored stay far from overflow.
 LARGEST_UNIT = 2.0**256
+
+# Sums are exact to 2⁻¹⁰⁶ of the largest they have been. What is left of a window's rewards, as a
+# share of that, may fall to this before they are summed up afresh.
+LEAST_LEFT = 2.0**-30
 
 
 @lean_kernel
@@ -163,8 +167,11 @@ def _store(
     """Keep a row [action, reward, round] until its round leaves the window.
 
     In order of rounds, rows go to the ring ``history``, at O(d). Others go to the heap ``belated``,
-    at O(d log n); its row 0 holds their number, and row 1 the earliest.
+    at O(d log n); its row 0 holds their number, and row 1 the earliest. Row 0 also has Σ|r| over
+    all rows of both, where a row has its reward, and the largest that this sum has been since the
+    rows were last summed up, where a row has its round.
     """
+    count_reward(belated, abs(reward))
     capacity, dim = history.shape[0], action.size
     first, stored = int(counters[FIRST]), int(counters[STORED])
     if stored == 0 or history[(first + stored - 1) % capacity, dim + 1] <= observed:
@@ -180,6 +187,14 @@ def _store(
     copy(action, row)
     row[dim] = reward
     row[dim + 1] = observed
+
+
+@lean_kernel
+def count_reward(belated: Array, size: float) -> None:
+    """Add ``size`` to the Σ|r| of a window, and note the largest that it has been."""
+    head, place = belated[0], belated.shape[1] - 2
+    head[place] += size
+    head[place + 1] = max(head[place + 1], head[place])
 
 
 @inline_kernel
@@ -210,7 +225,9 @@ def _leave_window(p: Any, s: Any) -> None:
     """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
 
     A large value that comes and goes leaves rounding behind, which never decays. A fresh sum after
-    four times as many withdrawals as the window holds costs O(d²) a round and bounds it.
+    four times as many withdrawals as the window holds costs O(d²) a round and bounds it. So does
+    one when a reward has left that was far larger than all that remain: there is at most one such
+    in a window.
     """
     dim = s.moment.shape[1]
     capacity = s.history.shape[0]
@@ -223,13 +240,15 @@ def _leave_window(p: Any, s: Any) -> None:
                 break
             row = s.belated[1]
         _add(p, s, row, row[dim], -1.0)
+        count_reward(s.belated, -abs(row[dim]))
         if in_order:
             s.counters[FIRST] = (s.counters[FIRST] + 1.0) % capacity
             s.counters[STORED] -= 1.0
         else:
             _drop_earliest(s.belated)
         s.counters[WITHDRAWN] += 1.0
-    if s.counters[WITHDRAWN] > 4.0 * (s.counters[STORED] + s.belated[0, 0]):
+    overdue = s.counters[WITHDRAWN] > 4.0 * (s.counters[STORED] + s.belated[0, 0])
+    if overdue or s.belated[0, dim] < LEAST_LEFT * s.belated[0, dim + 1]:
         _sum_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.history, s.belated)
 
 
@@ -246,9 +265,11 @@ def _sum_afresh(
     dim = moment.shape[1]
     capacity = history.shape[0]
     first, stored = int(counters[FIRST]), int(counters[STORED])
+    belated[0, dim] = belated[0, dim + 1] = 0.0
     for place in range(stored + int(belated[0, 0])):
         in_order = place < stored
         row = history[(first + place) % capacity] if in_order else belated[place - stored + 1]
+        count_reward(belated, abs(row[dim]))
         accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0, False)
     counters[WITHDRAWN] = 0.0
 
@@ -292,7 +313,7 @@ def start_afresh(
     counters[WEIGHT_SQUARES] = 0.0
     counters[STORED] = 0.0
     if belated.shape[0] > 0:
-        belated[0, 0] = 0.0
+        clear(belated[0])
     counters[WITHDRAWN] = 0.0
     counters[LAST_RESTART] = first
     counters[FACTOR_AGE] = -1.0

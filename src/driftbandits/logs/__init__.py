@@ -26,6 +26,7 @@ from .drift import Drift
 from .health import Check
 from .log import Log
 from .memory import Memory
+from .recorder import Recorder
 from .schema import CannotAnswer, Catalogue, Encoder, LogError, Schema
 from .sums import Sums
 from .value import Value
@@ -42,6 +43,7 @@ __all__ = [
     "LogError",
     "LogModel",
     "Memory",
+    "Recorder",
     "Schema",
     "Sums",
     "Value",

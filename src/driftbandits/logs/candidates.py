@@ -45,11 +45,14 @@ class Facts:
         return cls(longest or 1.0, spread or 1.0, min(best, 0.5 * log.decisions()))
 
 
-def candidate(log: LogReader, text: str, facts: Facts | None = None) -> Policy:
+def candidate(
+    log: LogReader, text: str, facts: Facts | None = None, *, least_bound: float = 0.0
+) -> Policy:
     """A policy from ``NAME`` or ``NAME:setting=value,…``, by label or by class.
 
-    ``dim`` and ``action_bound`` come from the log. ``noise`` is the spread of rewards, and
-    ``gamma``, ``window`` or ``period`` are from the memory that predicts best, unless given.
+    ``dim`` and ``action_bound`` come from the log; the bound is at least ``least_bound``.
+    ``noise`` is the spread of rewards, and ``gamma``, ``window``, ``period`` or ``length`` are from
+    the memory that predicts best, unless given.
     """
     name, _, rest = text.partition(":")
     known = registered()
@@ -61,15 +64,19 @@ def candidate(log: LogReader, text: str, facts: Facts | None = None) -> Policy:
     unknown = [key for key in settings if key not in takes]
     if unknown:
         raise LogError(f"{name} has no setting {unknown[0]!r}; it takes {', '.join(takes)}")
-    wanted = {key for key in ("gamma", "window", "period", "tau") if key in takes} - set(settings)
+    wanted = {
+        key for key in ("gamma", "window", "period", "length", "horizon") if key in takes
+    } - set(settings)
     facts = facts or Facts.of(log, with_memory=bool(wanted))
     told: dict[str, Any] = {
         "dim": log.dim,
-        "action_bound": facts.longest,
+        "action_bound": max(facts.longest, least_bound),
         "noise": facts.spread,
         "gamma": 1.0 - 1.0 / facts.memory,
         "window": int(facts.memory),
         "period": int(facts.memory),
+        "length": int(facts.memory),
+        "horizon": int(log.decisions()),
     }
     required = {"dim", "action_bound", "noise", *wanted}
     filled = {k: v for k, v in told.items() if k in takes and k in required}

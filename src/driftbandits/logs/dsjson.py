@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from .schema import LogError
+from .text_files import DAMAGED, with_counts
 
 try:
     import msgspec
@@ -53,7 +54,7 @@ class _Event(msgspec.Struct):
 
 
 _COLUMNS = {
-    "time": pa.timestamp("us", tz="UTC"),
+    "time": pa.string(),
     "id": pa.string(),
     "context": pa.string(),
     "actions": pa.list_(pa.string()),
@@ -67,14 +68,17 @@ _COLUMNS = {
 DANGLING, DEFERRED = b"dangling lines", b"deferred decisions never activated"
 
 
-def read_dsjson(blocks: Iterable[bytes], *, rows: int) -> Iterator[pa.RecordBatch]:
+def read_dsjson(
+    blocks: Iterable[bytes], *, rows: int, drop: bool = False
+) -> Iterator[pa.RecordBatch]:
     """Rows of the schema's own names from blocks of whole lines.
 
-    The metadata of each batch's schema counts what was left out before its end.
+    Lines that are no dsjson stop the import, unless they are to be dropped. The metadata of each
+    batch's schema counts what was left out before its end.
     """
     decode_event = msgspec.json.Decoder(_Event).decode
     decode_context = msgspec.json.Decoder(_Context).decode
-    left_out = {DANGLING: 0, DEFERRED: 0}
+    left_out = {DANGLING: 0, DEFERRED: 0, DAMAGED: 0}
     number, table = 0, _Rows()
     for block in blocks:
         for line in block.splitlines():
@@ -84,8 +88,11 @@ def read_dsjson(blocks: Iterable[bytes], *, rows: int) -> Iterator[pa.RecordBatc
             try:
                 event = decode_event(line)
                 multi = decode_context(event.context).multi if event.context else []
-            except msgspec.MsgspecError as error:
-                raise LogError(f"line {number} is not dsjson: {error}") from None
+            except (msgspec.MsgspecError, UnicodeError) as error:
+                if not drop:
+                    raise LogError(f"line {number} is not dsjson: {error}") from None
+                left_out[DAMAGED] += 1
+                continue
             _refuse_slates(event, number)
             if not multi:
                 left_out[DANGLING] += 1
@@ -139,22 +146,6 @@ class _Rows:
 
     def batch(self, left_out: dict[bytes, int]) -> pa.RecordBatch:
         """All rows as a record batch."""
-        times = pa.array(self.columns["time"], pa.string())
-        arrays = [_timestamps(times)]
-        arrays += [
-            pa.array(values, _COLUMNS[name])
-            for name, values in self.columns.items()
-            if name != "time"
-        ]
+        arrays = [pa.array(values, _COLUMNS[name]) for name, values in self.columns.items()]
         schema = pa.schema(list(_COLUMNS.items()))
-        counts = {key: str(value).encode() for key, value in left_out.items()}
-        return pa.RecordBatch.from_arrays(arrays, schema=schema.with_metadata(counts))
-
-
-def _timestamps(texts: Any) -> Any:
-    """ISO times with up to seven digits of a second, as .NET writes them."""
-    import pyarrow.compute as pc
-
-    short = pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1")
-    plain = pc.replace_substring_regex(short, r"(Z|\+00:00)$", "")
-    return pc.cast(plain, pa.timestamp("us")).cast(pa.timestamp("us", tz="UTC"))
+        return with_counts(pa.RecordBatch.from_arrays(arrays, schema=schema), left_out)

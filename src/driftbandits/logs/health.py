@@ -185,8 +185,7 @@ def check(log: LogReader, *, period: str = "auto", progress: Progress | None = N
             periods = Periods.named(period, span=span[1] - span[0], dated=log.dated)
             work = _Checking(log, periods)
         work.take(batch)
-    if work is None:
-        raise ValueError("the log has no row that can be right")
+    assert work is not None, "a log without a good row is refused by the reader"
     work.tests.finish()
     tests = work.tests.frame(log.action_names)
     frame = _period_frame(work)

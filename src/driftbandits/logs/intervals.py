@@ -21,6 +21,7 @@ from ..core.arrays import Array
 
 _BETS = np.geomspace(1e-5, 0.95, 60)
 _COSTS = -np.log1p(-_BETS) - _BETS
+_FEW = 30.0
 
 
 def t_interval(
@@ -28,14 +29,18 @@ def t_interval(
 ) -> tuple[float, float]:
     """Student's t interval, corrected for the skewness of the mean (Hall, 1992).
 
-    ``skewness`` is Σ(x − x̄)³/(Σ(x − x̄)²)^{3/2}, which goes to 0 as 1/√n. Rare rewards with large
-    weights are skewed to the right, and the interval reaches further there.
+    ``effective`` is how many rows the error is worth. ``skewness`` is
+    Σ(x − x̄)³/(Σ(x − x̄)²)^{3/2}, which goes to 0 as 1/√n. Rare rewards with large weights are
+    skewed to the right, and the interval reaches further there. Few rows do not tell the skewness
+    either: below 30, the interval reaches as far as with it or without it.
     """
     if not (np.isfinite(error) and effective > 1.0):
         return float("nan"), float("nan")
     reach = float(stats.t.ppf(0.5 + 0.5 * level, max(effective - 1.0, 1.0)))
-    ends = _unskewed(np.array([reach, -reach]), skewness)
-    return float(mean - error * ends[0]), float(mean - error * ends[1])
+    upper, lower = _unskewed(np.array([reach, -reach]), skewness)
+    if effective < _FEW:
+        upper, lower = max(upper, reach), min(lower, -reach)
+    return float(mean - error * upper), float(mean - error * lower)
 
 
 def _unskewed(quantiles: Array, skewness: float) -> Array:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
+from ..agent import Agent
 from ..core.arrays import Array
 from ..policies import Policy
+from .agents import fit_agent
 from .drift import Drift, drift
 from .fit import Learner, fit
 from .health import Check, check
@@ -80,7 +82,7 @@ class Log(LogReader):
         if catalogue is not None and not isinstance(catalogue, Catalogue):
             catalogue = Catalogue(catalogue)
         return cls(
-            open_source(data, rows=rows, kind=kind),
+            open_source(data, rows=rows, drop=on_bad == "drop", kind=kind),
             schema or Schema(**columns),
             catalogue=catalogue,
             features=features,
@@ -150,16 +152,37 @@ class Log(LogReader):
             progress=progress,
         )
 
+    @overload
     def fit(
         self,
         policy: Learner,
         *,
-        rule: str = "wait",
+        rule: str = ...,
+        decide: bool | None = ...,
+        progress: Progress | None = ...,
+    ) -> Learner: ...
+
+    @overload
+    def fit(self, policy: Agent, *, progress: Progress | None = ...) -> Agent: ...
+
+    def fit(
+        self,
+        policy: Any,
+        *,
+        rule: str | None = None,
         decide: bool | None = None,
         progress: Progress | None = None,
-    ) -> Learner:
-        """A copy of a policy that has lived through the log. See `driftbandits.logs.fit.fit`."""
-        return fit(self, policy, rule=rule, decide=decide, progress=progress)
+    ) -> Any:
+        """A copy of a policy or an agent that has lived through the log.
+
+        See `driftbandits.logs.fit.fit` and `driftbandits.logs.agents.fit_agent`. An agent has rules
+        of its own, so it takes neither ``rule`` nor ``decide``.
+        """
+        if not isinstance(policy, Agent):
+            return fit(self, policy, rule=rule or "wait", decide=decide, progress=progress)
+        if rule is not None or decide is not None:
+            raise ValueError("an agent has its own rule and decides itself; give neither")
+        return fit_agent(self, policy, progress=progress)
 
     def sums(
         self,

@@ -8,12 +8,15 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Batch
+from .leverage import Leverage
 from .memory import grid
 from .passes import RIDGE, Clock, Pass, single_units, stretch
 from .reading import LogReader
 
 # Rows after which the parameters are computed anew.
 _REFRESH = 256
+# Rows that are predicted together, to choose a memory: factorisations would dominate otherwise.
+_UNIT = 8
 _LANES = 8
 
 
@@ -27,15 +30,15 @@ class RewardModel:
     def __init__(self, log: LogReader) -> None:
         self._clock, self._scales = Clock("decisions", log.rate), log.scales()
         self._pass = Pass(grid(log, _LANES), width=log.width, blocks=log.blocks)
-        self._shape = (log.blocks, log.width)
+        self._shape, self._leverage = (log.blocks, log.width), Leverage(log.width)
 
     def pieces(self, batch: Batch) -> Iterator[tuple[slice, Array]]:
         """Parts of a batch, each with the parameters (B, w) for its rows; then it learns them."""
-        rows = stretch(batch, self._clock(batch), self._scales)
+        rows = stretch(batch, self._clock(batch), self._scales, self._leverage)
         for start in range(0, len(batch), _REFRESH):
             part = slice(start, min(start + _REFRESH, len(batch)))
             yield part, self.theta
-            self._pass.take(rows.part(part), single_units(part.stop - part.start))
+            self._pass.take(rows.part(part), single_units(part.stop - part.start, _UNIT))
 
     @property
     def theta(self) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.arrays import Array
 from .batch import Batch, Ints, Mask
 from .lanes import Rows, State, walk
+from .leverage import Leverage
 
 # Each feature is scaled to a mean square of 1, so this ridge is worth one row.
 RIDGE = 1.0
@@ -27,7 +28,7 @@ class Stretch:
     clock: Array  # (n,), decisions, or hours in units of decisions
     vectors: Array  # (n, w), scaled
     blocks: Ints  # (n,)
-    count: Array  # (n,)
+    count: Array  # (n,), decisions times the weight of their leverage
     reward: Array  # (n, S)
 
     def __len__(self) -> int:
@@ -74,16 +75,17 @@ class Clock:
         return np.asarray(ends - batch.count)
 
 
-def stretch(batch: Batch, clock: Array, scales: Array) -> Stretch:
-    """The rows of a batch with their logged rewards alone."""
+def stretch(batch: Batch, clock: Array, scales: Array, leverage: Leverage) -> Stretch:
+    """The rows of the next batch with their logged rewards alone."""
     played = batch.played
+    vectors = batch.vectors[played] / scales
     return Stretch(
         time=batch.time,
         arrival=batch.arrival,
         clock=clock,
-        vectors=batch.vectors[played] / scales,
+        vectors=vectors,
         blocks=batch.blocks[played],
-        count=batch.count,
+        count=batch.count * leverage(vectors),
         reward=batch.reward[:, None],
     )
 

@@ -9,10 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from .batch import Batch, Ints
-from .columns import Layout, Names, Sets, column, floats, layout, optional, seconds, texts
+from .columns import column, floats, is_list, is_text, optional, seconds, texts
+from .layouts import layout
 from .rows import Checker, Findings
 from .schema import Catalogue, Encoder, LogError, Schema
 from .sources import Source
+from .vector_layouts import Layout, Names, Sets
 
 Progress = Callable[[int, int | None], None]
 
@@ -29,6 +31,7 @@ class LogReader:
         dim: Length d of a full action vector.
         blocks: Number of parameter blocks: arms with a parameter each, or 1.
         whole: Whether rows hold the set of actions, not only the one that was played.
+        encoded: Whether rows hold contexts and actions by name, for features.
         dated: Whether times are dates; otherwise they are numbers.
         notes: What was noticed while reading it, in words.
     """
@@ -55,11 +58,11 @@ class LogReader:
             self._collect_names()
         self._layout: Layout = layout(peek, schema, catalogue, features, self._names)
         self.dim, self.blocks = self._layout.dim, self._layout.blocks
-        self.whole = self._layout.whole
+        self.whole, self.encoded = self._layout.whole, features is not None
         self.findings = Findings()
         self.forgot_ids = False
         self.position = 0  # rows read in the pass that is under way
-        self._end: float | None = None
+        self._ends: tuple[float, float] | None = None
         self._decisions: float | None = None
         self._rows: int = 0
         self._scales: Any = None
@@ -78,7 +81,7 @@ class LogReader:
 
     def checker(self) -> Checker:
         """A fresh check of rows, as the log was opened."""
-        return Checker(self._on_bad)
+        return Checker(self._on_bad, self.schema.reward_bounds)
 
     def batches(
         self, *, checker: Checker | None = None, skip: int = 0, progress: Progress | None = None
@@ -89,7 +92,7 @@ class LogReader:
         """
         end = self.end(progress) if self.schema.mature_after is not None else np.inf
         checker = checker or self.checker()
-        done = skip
+        done, kept = skip, skip > 0
         for table in self.source.read(skip):
             most = max(1, _NUMBERS // max(1, self._numbers_per_row(table)))
             for start in range(0, table.num_rows, most):
@@ -99,33 +102,41 @@ class LogReader:
                 self.position = done
                 self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
+                    kept = True
                     yield batch
                 if progress is not None:
                     progress(done, self.source.rows)
             self._read_notes(table)
+        if not kept:
+            row, reason = self.findings.examples[0]
+            raise LogError(f"no row of the log can be right; row {row}: {reason}")
 
     def end(self, progress: Progress | None = None) -> float:
-        """The latest time in the log, in seconds; the first call reads all times."""
-        if self._end is None:
-            latest, done = -np.inf, 0
+        """The latest time in the log, of decisions and rewards; the first call reads all times."""
+        if self._ends is None:
+            latest, done = {"time": -np.inf, "reward_time": -np.inf}, 0
             times = [n for n in (self.schema.time, self.schema.reward_time) if n is not None]
             for table in self.source.read(0, times):
-                for field in ("time", "reward_time"):
+                for field in latest:
                     found = optional(table, self.schema, field)
                     if found is not None and not pa.types.is_null(found.type):
                         values = seconds(found, field, self.schema.unit)
-                        latest = max(latest, float(np.nanmax(values, initial=-np.inf)))
+                        latest[field] = max(latest[field], np.nanmax(values, initial=-np.inf))
                 done += table.num_rows
                 if progress is not None:
                     progress(done, self.source.rows)
-            self._end = latest
-        return self._end
+            self._ends = float(latest["time"]), float(max(latest.values()))
+        return self._ends[1]
 
     def span(self) -> tuple[float, float]:
-        """First decision and latest time, in seconds."""
-        first = next(iter(self.source.read(0)))
-        times = seconds(column(first, self.schema.time), self.schema.time, self.schema.unit)
-        return float(times[np.isfinite(times)][0]), self.end()
+        """Times of the first and the last decision, in seconds."""
+        self.end()
+        assert self._ends is not None
+        for table in self.source.read(0, [self.schema.time]):
+            times = seconds(column(table, self.schema.time), self.schema.time, self.schema.unit)
+            if np.isfinite(times).any():
+                return float(times[np.isfinite(times)][0]), self._ends[0]
+        raise LogError(f"no row has a time in column {self.schema.time!r}")
 
     def decisions(self) -> float:
         """Number of decisions, Σ count; the first call may read the log."""
@@ -135,9 +146,13 @@ class LogReader:
             for table in self.source.read(0, [self.schema.time, name or self.schema.time]):
                 found = optional(table, self.schema, "count")
                 self._rows += table.num_rows
-                self._decisions += (
-                    table.num_rows if found is None else float(np.nansum(floats(found, str(name))))
-                )
+                if found is None:
+                    self._decisions += table.num_rows
+                else:
+                    counts = floats(found, str(name))
+                    self._decisions += float(counts[(counts > 0) & np.isfinite(counts)].sum())
+        if self._decisions == 0.0:
+            raise LogError(f"no row has a count above 0 in column {self.schema.count!r}")
         return self._decisions
 
     @property
@@ -227,7 +242,7 @@ class LogReader:
         if self.schema.chosen is None:
             raise LogError("the schema must name the column of what was chosen")
         found = column(table, self.schema.chosen)
-        if pa.types.is_string(found.type) or pa.types.is_large_string(found.type):
+        if is_text(found.type):
             return _positions(found, sets, self._names)
         values = floats(found, self.schema.chosen)
         whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**62)
@@ -238,7 +253,7 @@ class LogReader:
         read = 0
         for table in self.source.read(0):
             inner = column(table, str(self.schema.actions)).flatten()
-            for name in inner.unique().to_pylist():
+            for name in inner.drop_null().unique().to_pylist():
                 self._names(name)
             read += table.num_rows
             if read >= 100_000:
@@ -267,7 +282,7 @@ def _names_needed(
     if schema.arms is not None or schema.actions not in table.schema.names:
         return False
     kind = column(table, str(schema.actions)).type
-    return bool(pa.types.is_list(kind) and pa.types.is_string(kind.value_type))
+    return is_list(kind) and is_text(kind.value_type)
 
 
 def _positions(names: Any, sets: Sets, known: Names) -> Ints:

@@ -26,11 +26,11 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch
+from .evaluation import LOGGING
 from .model import RewardModel
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
 from .value import (
-    LOGGING,
     Value,
     as_logged,
     check_answerable,

@@ -12,6 +12,8 @@ from .batch import Batch, Ints, Mask
 from .schema import LogError
 
 _EXAMPLES = 20
+# Sizes beyond which sums of squares and cubes would overflow: no honest log has them.
+_LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
 # Ids that are remembered to find duplicates: 8 bytes each.
 _IDS = 8_000_000
 
@@ -40,10 +42,11 @@ class Findings:
 class Checker:
     """Checks rows in order; it carries the latest time and the ids from batch to batch."""
 
-    def __init__(self, on_bad: str) -> None:
+    def __init__(self, on_bad: str, bounds: tuple[float, float] | None = None) -> None:
         if on_bad not in ("stop", "drop"):
             raise ValueError(f"on_bad must be one of stop, drop, got {on_bad!r}")
         self.on_bad = on_bad
+        self._bounds = bounds or (-_LARGEST, _LARGEST)
         self.latest = -np.inf
         # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
         self.young = self.old = np.zeros(0, dtype=np.uint64)
@@ -87,9 +90,9 @@ class Checker:
     def _reasons(self, batch: Batch) -> list[str]:
         """One reason per row, empty for a good one; the first that applies."""
         tests: list[tuple[Mask, str, Any]] = [
-            (~np.isfinite(batch.time), "time is missing", None),
+            (~np.isfinite(batch.time), "time is missing or no time", None),
             (self._backwards(batch), "time goes backwards", batch.time),
-            (batch.size < 1, "the set of actions is empty or unknown", None),
+            (batch.size < 1, "the set of actions is missing, unknown or has odd vectors", None),
             (
                 (batch.chosen < 0) | (batch.chosen >= np.maximum(batch.size, 1)),
                 "chosen is outside the set",
@@ -100,15 +103,28 @@ class Checker:
                 "propensity must lie in (0, 1]",
                 batch.propensity,
             ),
+            (batch.propensity < _LEAST_P, f"propensity is below {_LEAST_P:g}", batch.propensity),
             (np.isinf(batch.reward), "reward is not finite", batch.reward),
+            (
+                (batch.reward < self._bounds[0]) | (batch.reward > self._bounds[1]),
+                f"reward is outside [{self._bounds[0]:g}, {self._bounds[1]:g}]",
+                batch.reward,
+            ),
             (
                 batch.arrival < batch.time,
                 "reward before its decision",
                 batch.arrival - batch.time,
             ),
-            (~((batch.count > 0) & np.isfinite(batch.count)), "count must be above 0", batch.count),
+            (
+                ~((batch.count > 0) & (batch.count <= _MOST)),
+                f"count must be above 0 and at most {_MOST:g}",
+                batch.count,
+            ),
         ]
-        tests.append((self._not_finite(batch), "an action has entries that are not finite", None))
+        broken = self._odd(batch, ~np.isfinite(batch.vectors))
+        tests.append((broken, "an action has entries that are not finite", None))
+        large = self._odd(batch, np.abs(batch.vectors) > _LARGEST)
+        tests.append((large, f"an action has entries beyond {_LARGEST:g}", None))
         tests.append((self._duplicates(batch), "duplicate id", batch.id))
         if not any(mask.any() for mask, _, _ in tests):
             return []
@@ -126,12 +142,12 @@ class Checker:
         return np.asarray(batch.time < so_far[:-1])
 
     @staticmethod
-    def _not_finite(batch: Batch) -> Mask:
-        finite = np.isfinite(batch.vectors).all(axis=1)
-        if finite.all():
+    def _odd(batch: Batch, odd: Mask) -> Mask:
+        """Rows that offer an action with ``odd`` (m, w) entries."""
+        if not odd.any():
             return np.zeros(len(batch), dtype=bool)
-        broken = np.concatenate([[0], np.cumsum(~finite)])
-        return np.asarray(broken[batch.first + batch.size] > broken[batch.first])
+        before = np.concatenate([[0], np.cumsum(odd.any(axis=1))])
+        return np.asarray(before[batch.first + batch.size] > before[batch.first])
 
     def _duplicates(self, batch: Batch) -> Mask:
         """Rows whose id an earlier row has, among the latest ids that are remembered."""

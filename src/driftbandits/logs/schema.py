@@ -70,7 +70,8 @@ class Schema:
         unit: Unit of numeric times.
         mature_after: Time in hours after which a missing reward means ``default``.
         default: What a missing reward means once it is mature.
-        reward_bounds: Least and largest possible reward, if known. Anytime intervals need them.
+        reward_bounds: Least and largest possible reward, if known. Anytime intervals need them, and
+            a reward outside them cannot be right.
 
     Examples:
         >>> from driftbandits.logs import Schema

@@ -1,4 +1,4 @@
-"""The compiled sums behind values: what a model expects of a policy and of what was played."""
+"""The compiled sums behind values: what a model expects, and moments of the rows' numbers."""
 
 from __future__ import annotations
 
@@ -45,3 +45,28 @@ def _expect(
 
 
 expect = entry_point(_expect, "logs_expect")
+
+
+def _moments(
+    numbers: Array, count: Array, first: Array, second: Array, third: Array, fourth: Array
+) -> None:
+    """Add Σ c x, Σ c² x ⊗ x, and so on to the fourth, over rows x (n, m) with counts c (n,).
+
+    Entries with indices that do not ascend stay as they are; `Moments` needs no others.
+    """
+    for n in range(count.size):
+        x, c = numbers[n], count[n]
+        for i in range(x.size):
+            a = c * x[i]
+            first[i] += a
+            for j in range(i, x.size):
+                b = a * c * x[j]
+                second[i, j] += b
+                for k in range(j, x.size):
+                    d = b * c * x[k]
+                    third[i, j, k] += d
+                    for m in range(k, x.size):
+                        fourth[i, j, k, m] += d * c * x[m]
+
+
+moments = entry_point(_moments, "logs_moments")

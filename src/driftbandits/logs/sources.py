@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet
 
+from .columns import plain
 from .schema import LogError
+from .text_files import csv_rows, is_dsjson, json_rows, whole_lines
 
-# Bytes of text that are parsed at a time.
-_BLOCK = 4 << 20
+_WORDS = {"parquet": "Parquet", "csv": "CSV", "jsonl": "JSON lines", "arrow": "Arrow"}
 _KINDS = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -58,15 +57,19 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-def open_source(data: Any, *, rows: int, kind: str | None = None) -> Source:
-    """The stream of a path, an Arrow object, or a pandas or polars frame, ``rows`` at a time."""
+def open_source(data: Any, *, rows: int, drop: bool = False, kind: str | None = None) -> Source:
+    """The stream of a path, an Arrow object, or a pandas or polars frame, ``rows`` at a time.
+
+    With ``drop``, lines of a text file that cannot be parsed are left out. The metadata of each
+    batch's schema counts what was left out before its end.
+    """
     if isinstance(data, (str, os.PathLike)):
-        return _file(Path(data), rows, kind)
+        return _file(Path(data), rows, drop, kind)
     table = _table(data)
     stamp = f"{table.num_rows}:{table.schema}:{table.nbytes}"
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        yield from table.slice(skip).to_batches(max_chunksize=rows)
+        yield from map(plain, table.slice(skip).to_batches(max_chunksize=rows))
 
     return Source(type(data).__name__, stamp, table.num_rows, read)
 
@@ -85,24 +88,42 @@ def _table(data: Any) -> Any:
     )
 
 
-def _file(path: Path, rows: int, kind: str | None) -> Source:
-    kind = kind or _KINDS.get(path.suffix.lower())
-    if kind not in _READERS:
+def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
+    known = kind or _KINDS.get(path.suffix.lower())
+    if known not in _READERS:
         raise LogError(
             f"{path.name} has no known ending; give its kind, one of {', '.join(_READERS)}"
         )
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
+    kind = "dsjson" if kind is None and known == "jsonl" and is_dsjson(path) else known
     status = path.stat()
-    count, read, notes = _READERS[kind](path, rows)
-    return Source(path.name, f"{status.st_size}:{status.st_mtime_ns}", count, read, notes)
+    with _readable(path, kind):
+        count, read, notes = _READERS[kind](path, rows, drop)
+
+    def guarded(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        with _readable(path, kind):
+            yield from map(plain, read(skip, names))
+
+    return Source(path.name, f"{status.st_size}:{status.st_mtime_ns}", count, guarded, notes)
+
+
+@contextmanager
+def _readable(path: Path, kind: str) -> Iterator[None]:
+    """Errors of the file's format, in words that name the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        words = _WORDS.get(kind, kind)
+        raise LogError(f"{path.name} cannot be read as {words}: {error}") from None
 
 
 Opened = tuple[int | None, Reader, tuple[str, ...]]
 
 
-def _parquet(path: Path, rows: int) -> Opened:
-    total = pa.parquet.ParquetFile(path).metadata.num_rows
+def _parquet(path: Path, rows: int, drop: bool) -> Opened:
+    with pa.parquet.ParquetFile(path) as file:
+        total = file.metadata.num_rows
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         with pa.parquet.ParquetFile(path) as file:
@@ -122,50 +143,19 @@ def _parquet(path: Path, rows: int) -> Opened:
     return total, read, ()
 
 
-def _csv(path: Path, rows: int) -> Opened:
-    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        # Types are guessed from the first block; a column that is empty there may hold text later.
-        options = pa.csv.ReadOptions(block_size=_BLOCK)
-        try:
-            with pa.csv.open_csv(path, read_options=options) as reader:
-                yield from _cut(_skipped(iter(reader), skip), rows)
-        except pa.ArrowInvalid as error:
-            raise LogError(f"{path.name} cannot be read as CSV: {error}") from None
+def _text(parse: Callable[[Path, bool], Iterator[pa.RecordBatch]]) -> Callable[..., Opened]:
+    """Reader of a text format; how many rows there are only reading tells."""
 
-    return None, read, ()
+    def opened(path: Path, rows: int, drop: bool) -> Opened:
+        def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+            yield from _cut(_skipped(parse(path, drop), skip), rows)
 
+        return None, read, ()
 
-def _json_lines(path: Path, rows: int) -> Opened:
-    def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        yield from _cut(_skipped(_parsed_lines(path), skip), rows)
-
-    return None, read, ()
+    return opened
 
 
-def _parsed_lines(path: Path) -> Iterator[pa.RecordBatch]:
-    for text in whole_lines(path):
-        try:
-            table = pa.json.read_json(io.BytesIO(text))
-        except pa.ArrowInvalid as error:
-            raise LogError(f"{path.name} cannot be read as JSON lines: {error}") from None
-        yield from table.to_batches()
-
-
-def whole_lines(path: Path) -> Iterator[bytes]:
-    """Blocks of complete lines."""
-    with path.open("rb") as file:
-        rest = b""
-        while block := file.read(_BLOCK):
-            block = rest + block
-            end = block.rfind(b"\n") + 1
-            rest = block[end:]
-            if end:
-                yield block[:end]
-        if rest.strip():
-            yield rest
-
-
-def _arrow(path: Path, rows: int) -> Opened:
+def _arrow(path: Path, rows: int, drop: bool) -> Opened:
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         with pa.memory_map(str(path)) as file:
             try:
@@ -173,17 +163,23 @@ def _arrow(path: Path, rows: int) -> Opened:
                 batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
             except pa.ArrowInvalid:
                 batches = iter(pa.ipc.open_stream(file))
-            yield from _cut(_skipped(batches, skip), rows)
+            yield from _cut(_skipped(map(_validated, batches), skip), rows)
 
     return None, read, ()
 
 
-def _dsjson(path: Path, rows: int) -> Opened:
+def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, if its offsets point into it: a damaged file would be read out of bounds."""
+    batch.validate(full=True)
+    return batch
+
+
+def _dsjson(path: Path, rows: int, drop: bool) -> Opened:
     # Here, since nothing else needs msgspec.
     from .dsjson import read_dsjson
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        yield from _skipped(read_dsjson(whole_lines(path), rows=rows), skip)
+        yield from _skipped(read_dsjson(whole_lines(path), rows=rows, drop=drop), skip)
 
     note = (
         "dsjson keeps one joined reward per decision and no time for it, so delays are lost: "
@@ -192,10 +188,10 @@ def _dsjson(path: Path, rows: int) -> Opened:
     return None, read, (note,)
 
 
-_READERS: dict[str, Callable[[Path, int], Opened]] = {
+_READERS: dict[str, Callable[[Path, int, bool], Opened]] = {
     "parquet": _parquet,
-    "csv": _csv,
-    "jsonl": _json_lines,
+    "csv": _text(csv_rows),
+    "jsonl": _text(json_rows),
     "arrow": _arrow,
     "dsjson": _dsjson,
 }

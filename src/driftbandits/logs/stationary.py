@@ -25,7 +25,7 @@ class Fit:
         reward, weighted = rows.reward[:, 0], rows.vectors * rows.count[:, None]
         self.rows += len(rows)
         self.binary = self.binary and bool(((reward == 0) | (reward == 1)).all())
-        self.binary = self.binary and bool((rows.count == 1.0).all())
+        self.binary = self.binary and bool((rows.count <= 1.0).all())
         for block in np.unique(rows.blocks):
             mine = rows.blocks == block
             self._gram[block] += weighted[mine].T @ rows.vectors[mine]

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
+from ..core.storage import StateFileError
 from ..policies import Policy, load
 from .batch import Batch, Ints
-from .columns import column, floats
+from .columns import column, floats, is_list
 from .reading import LogReader
 from .schema import LogError
 
@@ -56,14 +57,25 @@ def logged_column(name: str) -> Target:
 
     def target(log: LogReader, batch: Batch) -> Array:
         lists = column(batch.table, name)
+        if not is_list(lists.type):
+            raise LogError(f"column {name!r} must hold lists of probabilities, got {lists.type}")
         lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
         if not np.array_equal(lengths, batch.size):
-            bad = int(np.flatnonzero(lengths != batch.size)[0])
+            odd = int(np.flatnonzero(lengths != batch.size)[0])
             raise LogError(
-                f"row {batch.row[bad]}: column {name!r} has {lengths[bad]} probabilities for "
-                f"{batch.size[bad]} actions"
+                f"row {batch.row[odd]}: column {name!r} has {lengths[odd]} probabilities for "
+                f"{batch.size[odd]} actions"
             )
-        return floats(lists.flatten(), name)
+        chances = floats(lists.flatten(), name)
+        total = np.add.reduceat(chances, starts(batch))
+        least = np.minimum.reduceat(chances, starts(batch))
+        bad = np.flatnonzero(~(np.abs(total - 1.0) < 1e-6) | ~(least >= 0.0))
+        if len(bad):
+            raise LogError(
+                f"row {batch.row[bad[0]]}: column {name!r} must hold probabilities, which add up "
+                f"to 1; their sum is {total[bad[0]]:g}"
+            )
+        return chances
 
     return target
 
@@ -73,6 +85,8 @@ def shares(table: pd.DataFrame) -> Target:
     missing = {"action", "probability"} - set(table.columns)
     if missing:
         raise LogError(f"a table of shares needs the columns action and probability: {missing}")
+    if not (table["probability"] >= 0.0).all():
+        raise LogError("a table of shares must have probabilities of at least 0")
     keys = [name for name in table.columns if name not in ("action", "probability")]
     wide = table.assign(action=table["action"].astype(str))
 
@@ -139,7 +153,10 @@ def parse(text: str) -> Target:
     if kind == "shares":
         return shares(pd.read_csv(Path(rest)))
     if kind == "frozen":
-        return frozen(load(rest))
+        try:
+            return frozen(load(rest))
+        except StateFileError as error:
+            raise LogError(str(error)) from None
     raise ValueError(
         "a fixed policy is uniform, action:NAME, column:NAME, shares:FILE.csv or "
         f"frozen:FILE.npz, got {text!r}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .batch import Batch, Ints
+from .leverage import Leverage
 from .passes import Clock, Stretch, stretch
 from .reading import LogReader, Progress
 
@@ -49,6 +50,7 @@ class Stretches:
     ) -> None:
         self._log, self._cut, self._progress = log, cut, progress
         self._tick, self._checker = Clock(clock, log.rate), log.checker()
+        self._leverage = Leverage(log.width)
         self._held: Stretch | None = None
         self._skip = 0
 
@@ -56,7 +58,7 @@ class Stretches:
         scales = self._log.scales()
         batches = self._log.batches(checker=self._checker, skip=self._skip, progress=self._progress)
         for batch in batches:
-            rows = stretch(batch, self._tick(batch), scales)
+            rows = stretch(batch, self._tick(batch), scales, self._leverage)
             rows = rows if self._held is None else self._held.then(rows)
             ends = self._cut(rows, False)
             whole = int(ends[-1]) if len(ends) else 0
@@ -70,6 +72,7 @@ class Stretches:
     def arrays(self) -> dict[str, Any]:
         """All that a later run needs to continue after what was last handed out."""
         out = {f"checker_{name}": value for name, value in self._checker.arrays().items()}
+        out |= self._leverage.arrays()
         out["done"] = np.array([self._log.position, self._tick.done])
         if self._held is not None:
             out |= {f"held_{f.name}": getattr(self._held, f.name) for f in fields(Stretch)}
@@ -79,6 +82,7 @@ class Stretches:
         """Continue from `arrays`."""
         checker = {k.removeprefix("checker_"): v for k, v in arrays.items() if "checker_" in k}
         self._checker.restore(checker)
+        self._leverage.restore(arrays)
         self._skip, self._tick.done = int(arrays["done"][0]), float(arrays["done"][1])
         if "held_time" in arrays:
             self._held = Stretch(**{f.name: arrays[f"held_{f.name}"] for f in fields(Stretch)})

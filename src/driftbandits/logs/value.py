@@ -8,7 +8,7 @@ With weights w = π(a|x)/p and a model q̂ of earlier rewards,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ import pandas as pd
 
 from ..core.arrays import Array
 from .batch import Batch
-from .intervals import Anytime, t_interval
+from .evaluation import ALL, LOGGING, Evaluation
 from .model import RewardModel
+from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .periods import Periods
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
@@ -25,70 +26,7 @@ from .scores import expect
 from .shares import RunningShares
 from .targets import Target, starts
 
-ALL = "all"
-LOGGING = "logging"
-# Columns of a row's numbers: one, reward, weight, weight·reward, Σπq̂, DR term.
-_ONE, _R, _W, _WR, _DM, _DR = range(6)
-_ESTIMATORS = {"IPS": _WR, "DM": _DM, "DR": _DR}
-_COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
 _FEW = 30.0
-
-
-class Moments:
-    """First and second moments of the numbers of rows, weighted by count."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.first, self.second, self.third = np.zeros(6), np.zeros((6, 6)), np.zeros((6, 6, 6))
-        self.weights, self.largest = 0.0, 0.0
-
-    def add(self, numbers: Array, count: Array) -> None:
-        """Further rows (n, 6)."""
-        self.rows += len(numbers)
-        self.first += count @ numbers
-        scaled = numbers * count[:, None]
-        self.second += scaled.T @ scaled
-        pairs = scaled[:, :, None] * scaled[:, None, :]
-        self.third += (scaled.T @ pairs.reshape(-1, 36)).reshape(6, 6, 6)
-        self.weights += float((count * numbers[:, _W] ** 2).sum())
-        self.largest = max(self.largest, float(numbers[:, _W].max(initial=0.0)))
-
-    @property
-    def effective(self) -> float:
-        """Effective number of rows (Σw)²/Σw²."""
-        return float(self.first[_W] ** 2 / self.weights) if self.weights > 0 else 0.0
-
-    def mean(self, direction: Array) -> tuple[float, float, float]:
-        """Mean of a combination of the numbers, its standard error and its skewness."""
-        total = self.first[_ONE]
-        mean = float(self.first @ direction / total)
-        centre = direction - mean * np.eye(6)[_ONE]
-        return mean, *self._error(centre, total)
-
-    def ratio(self, top: int, bottom: int) -> tuple[float, float, float]:
-        """Ratio of two means, its standard error and skewness by linearisation."""
-        if self.first[bottom] <= 0.0:
-            return float("nan"), float("nan"), 0.0
-        ratio = float(self.first[top] / self.first[bottom])
-        centre = np.eye(6)[top] - ratio * np.eye(6)[bottom]
-        return ratio, *self._error(centre, self.first[bottom])
-
-    def _error(self, centre: Array, total: float) -> tuple[float, float]:
-        """Standard error, with rows as units, and skewness of a mean of centred numbers."""
-        if self.rows < 2:
-            return float("nan"), 0.0
-        squares = max(float(centre @ self.second @ centre), 0.0)
-        cubes = float(np.einsum("ijk,i,j,k", self.third, centre, centre, centre))
-        error = float(np.sqrt(squares * self.rows / (self.rows - 1)) / total)
-        return error, cubes / squares**1.5 if squares > 0.0 else 0.0
-
-
-@dataclass
-class Cell:
-    """One policy in one period."""
-
-    moments: Moments = field(default_factory=Moments)
-    anytime: Anytime | None = None
 
 
 @dataclass(frozen=True)
@@ -125,102 +63,6 @@ class Value:
         if found.empty:
             raise KeyError((policy, estimator, period))
         return found.iloc[0]
-
-
-class Evaluation:
-    """Cells per policy and period, filled batch by batch."""
-
-    def __init__(self, periods: Periods, bounds: tuple[float, float] | None) -> None:
-        self.periods, self.bounds = periods, bounds
-        self.cells: dict[str, dict[int | str, Cell]] = {}
-
-    def add(self, policy: str, batch: Batch, numbers: Array) -> None:
-        """Numbers (n, 6) of the rows of a batch under a policy."""
-        keys = self.periods.of(batch.time)
-        for key in (*np.unique(keys).tolist(), ALL):
-            mine = slice(None) if key == ALL else keys == key
-            cell = self._cell(policy, key)
-            cell.moments.add(numbers[mine], batch.count[mine])
-            if cell.anytime is not None:
-                cell.anytime.add(numbers[mine, _W], numbers[mine, _R])
-
-    def _cell(self, policy: str, key: int | str) -> Cell:
-        cells = self.cells.setdefault(policy, {})
-        if key not in cells:
-            anytime = None if self.bounds is None else Anytime(self.bounds)
-            cells[key] = Cell(anytime=anytime)
-        return cells[key]
-
-    def table(self) -> pd.DataFrame:
-        """All estimates."""
-        rows: list[tuple[Any, ...]] = []
-        for policy, cells in self.cells.items():
-            for key in sorted(cells, key=lambda k: (k == ALL, k if k != ALL else 0)):
-                rows += _estimates(policy, self._label(key), cells[key])
-        return pd.DataFrame(rows, columns=_COLUMNS)
-
-    def _label(self, key: int | str) -> str:
-        return ALL if key == ALL else self.periods.label(int(key))
-
-    def weights(self) -> pd.DataFrame:
-        """Largest weight and effective sample size per policy and period."""
-        rows = [
-            (policy, self._label(key), c.moments.largest, c.moments.effective, c.moments.rows)
-            for policy, cells in self.cells.items()
-            for key, c in cells.items()
-            if policy != LOGGING
-        ]
-        return pd.DataFrame(
-            rows, columns=["policy", "period", "largest weight", "effective", "rows"]
-        )
-
-    def lost(self, candidates: list[str]) -> tuple[float, float, float] | None:
-        """Σ over periods of best-elsewhere minus logged, per decision, with a t interval."""
-        keys = sorted({k for name in candidates for k in self.cells.get(name, {}) if k != ALL})
-        if len(keys) < 2 or not candidates:
-            return None
-        total, variance, decisions = 0.0, 0.0, 0.0
-        difference = np.eye(6)[_DR] - np.eye(6)[_R]
-        for key in keys:
-            best = max(candidates, key=lambda name: self._elsewhere(name, key))
-            moments = self.cells[best][key].moments
-            mean, error, _ = moments.mean(difference)
-            if not np.isfinite(error):
-                continue
-            share = float(moments.first[_ONE])
-            total, variance = total + share * mean, variance + (share * error) ** 2
-            decisions += share
-        if decisions == 0.0:
-            return None
-        reach = 1.96 * np.sqrt(variance) / decisions
-        return total / decisions, total / decisions - reach, total / decisions + reach
-
-    def _elsewhere(self, policy: str, key: int | str) -> float:
-        cells = self.cells[policy]
-        first = cells[ALL].moments.first - cells[key].moments.first
-        return float(first[_DR] / first[_ONE]) if first[_ONE] > 0 else -np.inf
-
-
-def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
-    moments, unit = cell.moments, np.eye(6)
-
-    def row(name: str, mean: float, error: float, skewness: float) -> tuple[Any, ...]:
-        low, high = t_interval(mean, error, moments.effective, skewness)
-        return policy, period, name, mean, low, high, moments.rows, moments.effective
-
-    if policy == LOGGING:
-        return [row("mean", *moments.mean(unit[_R]))]
-    rows = [row(name, *moments.mean(unit[column])) for name, column in _ESTIMATORS.items()]
-    rows.insert(1, row("SNIPS", *moments.ratio(_WR, _W)))
-    rows += [
-        row(f"{name} − logging", *moments.mean(unit[_ESTIMATORS[name]] - unit[_R]))
-        for name in ("IPS", "DR")
-    ]
-    if cell.anytime is not None:
-        estimate = moments.mean(unit[_WR])[0]
-        ends = (*cell.anytime.interval(), moments.rows, moments.effective)
-        rows.append((policy, period, "IPS, anytime", estimate, *ends))
-    return rows
 
 
 def value(
@@ -294,8 +136,13 @@ def _fill(
     )
     reward = np.where(batch.known[part], batch.reward[part], 0.0)
     weight = share / p[part]
-    out[:, _ONE], out[:, _R], out[:, _W], out[:, _WR] = 1.0, reward, weight, weight * reward
-    out[:, _DM], out[:, _DR] = direct, direct + weight * (reward - played)
+    out[:, ONE], out[:, REWARD], out[:, WEIGHT], out[:, WEIGHTED] = (
+        1.0,
+        reward,
+        weight,
+        weight * reward,
+    )
+    out[:, DIRECT], out[:, ROBUST] = direct, direct + weight * (reward - played)
 
 
 def as_logged(rows: Batch) -> Array:
@@ -313,8 +160,8 @@ def check_answerable(log: LogReader, propensities: str) -> None:
             "values of other policies need the actions that could have been played; this log has "
             "the played ones alone. Drift, memory and fit do not need them"
         )
-    first = next(iter(log.batches()))
-    if propensities == "logged" and not np.isfinite(first.propensity).any():
+    some = any(np.isfinite(batch.propensity).any() for batch in log.batches())
+    if propensities == "logged" and not some:
         raise CannotAnswer(
             "values need the probability with which each action was played, and the log has none. "
             "Log propensities, or ask for estimated ones by name: they are right only where the "
@@ -333,6 +180,8 @@ def summary(
     log: LogReader, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
 ) -> Value:
     """The value of a finished evaluation."""
+    if LOGGING not in evaluation.cells:
+        raise CannotAnswer("values need rows with a reward and a propensity, and the log has none")
     refused, warnings = [], []
     if evaluation.bounds is None:
         refused.append(
@@ -349,6 +198,11 @@ def summary(
             refused.append(
                 f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
                 "its IPS, SNIPS and DR cannot be trusted"
+            )
+        elif moments.unrewarded:
+            refused.append(
+                f"{name}: no row that this policy would have played was rewarded, so its intervals "
+                "cannot be told"
             )
         elif moments.effective < 0.1 * moments.rows:
             warnings.append(

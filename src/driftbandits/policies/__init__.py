@@ -1,6 +1,7 @@
 """Policies, one file each; `registered` finds them all."""
 
-from .adaptive.policy import AdaptiveLinUCB
+from .adaptive.linucb import AdaptiveLinUCB
+from .adaptive.sampling import AdaptiveSampling
 from .base import Policy
 from .bob.policy import BOB
 from .dal.policy import DetectRestartLinUCB
@@ -12,6 +13,7 @@ from .random import Random
 from .registry import load, register, registered
 from .weighted.d_lints import DLinTS
 from .weighted.d_linucb import DLinUCB
+from .weighted.d_logucb import DLogUCB
 from .weighted.d_rand_linucb import DRandLinUCB
 from .weighted.lb_weight_ucb import LBWeightUCB
 from .weighted.linucb import LinUCB
@@ -22,8 +24,10 @@ from .weighted.sw_linucb import SWLinUCB
 __all__ = [
     "BOB",
     "AdaptiveLinUCB",
+    "AdaptiveSampling",
     "DLinTS",
     "DLinUCB",
+    "DLogUCB",
     "DRandLinUCB",
     "DetectRestartLinUCB",
     "DynamicLinUCB",

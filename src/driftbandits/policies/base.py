@@ -16,12 +16,21 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..core.arrays import Array, float_array, non_negative, numbers, positive, whole
+from ..core.arrays import (
+    LARGEST_WHOLE,
+    Array,
+    float_array,
+    non_negative,
+    numbers,
+    positive,
+    whole,
+)
 from ..core.blocks import Block, BlockError
 from ..core.checks import NORM_SLACK
-from ..core.clock import CLOCK, ages, open_round
+from ..core.clock import CLOCK, LAST_ROUND, check_closing, open_round, rounds_of
 from ..core.entry_points import (
     FULL,
+    STUCK,
     EntryPoints,
     Kernels,
     cannot_amend,
@@ -54,8 +63,8 @@ _NOTHING = np.zeros(0)
 # What a policy may offer beside choosing and learning.
 Operation = Literal["scores", "amend", "forget", "widened", "merged"]
 
-# The squares of norms, and sums of them, stay far from overflow.
-LARGEST_BOUND = 1e50
+# The squares of norms, and sums of them, stay far from overflow and from nothing.
+SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
 _FLOOR_STREAM = "floor"
@@ -76,9 +85,9 @@ class Policy(ABC):
     Attributes:
         dim: Length d of an action vector.
         action_bound: Bound L on the norm of actions; longer ones are refused.
-        floor: Probability ε with which any action is played, each with the same chance, in the
-            place of the one that the rule chose. Every action then has a propensity of ε/K at
-            least, which is what off-policy evaluation needs. Each choice draws anew.
+        floor: Probability ε with which the action is drawn from all on offer, each with the same
+            chance, instead of chosen by the rule. Every action then has a propensity of at least
+            ε/K, which is what off-policy evaluation needs. Each choice draws anew.
         seed: Names the streams of whatever the policy draws at random.
     """
 
@@ -106,14 +115,15 @@ class Policy(ABC):
     def __post_init__(self) -> None:
         whole("dim", self.dim, least=1)
         positive("action_bound", self.action_bound)
-        if self.action_bound > LARGEST_BOUND:
+        if not SMALLEST_BOUND <= self.action_bound <= LARGEST_BOUND:
             raise ValueError(
-                f"action_bound must be at most {LARGEST_BOUND:g}, got {self.action_bound!r}"
+                f"action_bound must lie between {SMALLEST_BOUND:g} and {LARGEST_BOUND:g}, "
+                f"got {self.action_bound!r}"
             )
         non_negative("floor", self.floor)
         if self.floor > 1:
             raise ValueError(f"floor must be at most 1, got {self.floor!r}")
-        whole("seed", self.seed, least=0)
+        whole("seed", self.seed, least=0, most=None)
         self._validate()
         # Frozen for its users; what begins with an underscore is not configuration.
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
@@ -125,6 +135,11 @@ class Policy(ABC):
             state, stream = self._checked(saved, state)
         object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
         self._adopt(state, stream)
+
+    @property
+    def _is_loaded(self) -> bool:
+        """Whether it is being built from a saved state, which must not be lost to a new rule."""
+        return "_saved" in vars(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are built anew: as they are, the views would lose what they view."""
@@ -179,9 +194,9 @@ class Policy(ABC):
             packed[BUSY] = 0.0
 
     def _prepare(self) -> None:
-        """Recompute the factor, θ̂ and β if the sums have changed, for somebody who asks.
+        """Recompute the factor, θ̂ and β for a property, if the sums have changed.
 
-        Asking leaves no trace: the next decision is the same, to the last bit.
+        Reading a property leaves no trace: the next decision is the same, to the last bit.
         """
         if self._packed[STALE] == CHANGED:
             self._calls.prepare(self._packed)
@@ -245,14 +260,17 @@ class Policy(ABC):
         """
         non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
-        opened, scores, chances = self.round, np.empty(len(rows)), np.empty(len(rows))
-        chosen, rule = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+        scores, chances, clock = np.empty(len(rows)), np.empty(len(rows)), np.empty(1)
+        arguments = rows, float(rounds), scores, chances, clock
+        chosen = self._calls.decide(self._packed, *arguments)
         if chosen == FULL:
             self._make_room(float(rounds))
-            chosen, rule = self._calls.decide(self._packed, rows, float(rounds), scores, chances)
+            chosen = self._calls.decide(self._packed, *arguments)
+        if chosen == STUCK:
+            check_closing(clock[0], float(rounds))
         if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
-        return Decision(chosen, opened, float(chances[chosen]), scores, rule, chances)
+        return Decision(chosen, open_round(clock[0]), float(chances[chosen]), scores, chances)
 
     def propensities(self, actions: Any) -> Array:
         """Probability that ``decide`` would play each action of ``actions`` (K, d), shape (K,).
@@ -297,10 +315,10 @@ class Policy(ABC):
             self._learn(rows, values, _ON_TIME, 1.0)
         else:
             clock = float(self._state.counters[CLOCK])
-            self._learn(rows, values, ages(clock, round, len(rows)), 0.0)
+            self._learn(rows, values, rounds_of(clock, round, len(rows)), 0.0)
 
     def amend(self, action: Any, *, round: int | float, old: float, new: float) -> None:
-        """Put the reward ``new`` of an ``action`` (d,) in the place of ``old``, learned earlier.
+        """Replace the reward ``old`` of an ``action`` (d,), learned earlier, by ``new``.
 
         Afterwards the sums are what ``new`` would have given: b changes, V does not. For a reward
         that was assumed, such as no click yet, and is known now. ``round`` is the one that it was
@@ -312,8 +330,8 @@ class Policy(ABC):
             reward if type(reward) is float else float(numbers(name, reward))
             for name, reward in (("old", old), ("new", new))
         )
-        age = ages(float(self._state.counters[CLOCK]), round, 1)
-        done = self._calls.amend(self._packed, row, before, after, age[0])
+        observed = rounds_of(float(self._state.counters[CLOCK]), round, 1)
+        done = self._calls.amend(self._packed, row, before, after, observed[0])
         if done < 0:
             refuse(self.dim, self.action_bound, row.reshape(1, -1))
             check_rewards(np.array([before]), "old")
@@ -326,9 +344,12 @@ class Policy(ABC):
     def advance(self, *, rounds: float = 1) -> None:
         """Close rounds without their rewards; a fraction moves the clock by that much."""
         positive("rounds", rounds)
-        if self._calls.advance(self._packed, float(rounds)) == FULL:
+        done = self._calls.advance(self._packed, float(rounds))
+        if done == FULL:
             self._make_room(float(rounds))
-            self._calls.advance(self._packed, float(rounds))
+            done = self._calls.advance(self._packed, float(rounds))
+        if done == STUCK:
+            check_closing(self._state.counters[CLOCK], float(rounds))
 
     def forget(self, coordinates: Any) -> None:
         """Clear what is known along ``coordinates``: as if all actions had had zeros there.
@@ -349,7 +370,8 @@ class Policy(ABC):
         self._check_offered("widened")
         whole("dim", dim, least=self.dim)
         wider = type(self)(**self._widened_config(dim))
-        wider._adopt(self._widened_state(wider), self._floor_state())
+        with self._alone():
+            wider._adopt(self._widened_state(wider), self._floor_state())
         return wider
 
     def merged(self, other: Policy) -> Self:
@@ -432,6 +454,7 @@ class Policy(ABC):
         does not hold its parameter.
         """
         self._check_fit(block, regret, missing)
+        check_closing(self._state.counters[CLOCK], float(block.rounds))
         _, actions, parameters, means, best, noise, _ = block
         arrays = (actions, parameters, means, best, noise, regret, missing)
         played = self._calls.play(self._packed, *arrays, 0)
@@ -524,6 +547,8 @@ class Policy(ABC):
         # Files of 0.1.0 have no floor, and so no stream of draws.
         stream = arrays.pop(_FLOOR_STREAM, self._floor_stream())
         self._check_restored(_FLOOR_STREAM, stream, self._floor_stream())
+        if stream[1] > LARGEST_WHOLE:
+            raise StateFileError(f"array {_FLOOR_STREAM} has {stream[1]} draws, too many to count")
         if arrays.keys() != set(initial._fields):
             raise StateFileError(
                 f"the state has arrays {sorted(arrays)}, not {sorted(initial._fields)}"
@@ -531,6 +556,11 @@ class Policy(ABC):
         for name, expected in initial._asdict().items():
             self._check_restored(name, arrays[name], expected)
         state = initial._replace(**arrays)
+        if not 0.0 <= state.counters[CLOCK] <= LAST_ROUND:
+            raise StateFileError(
+                f"array counters has a clock of {state.counters[CLOCK]}, "
+                f"not one from 0 to {LAST_ROUND:.0f}"
+            )
         for position, (least, most) in self._counter_ranges(state).items():
             value = state.counters[position]
             if not (least <= value <= most and value.is_integer()):
@@ -591,12 +621,17 @@ class Policy(ABC):
             refuse(self.dim, self.action_bound, rows)
         return scores
 
-    def _learn(self, rows: Array, rewards: Array, ages: Array, rounds: float) -> None:
-        """Close ``rounds`` rounds and learn all observations, or refuse with nothing changed."""
-        done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, 0)
+    def _learn(self, rows: Array, rewards: Array, observed: Array, rounds: float) -> None:
+        """Close ``rounds`` rounds and learn all observations, or refuse with nothing changed.
+
+        Where no round is closed, they are those of the rounds ``observed``, (n,) or (1,).
+        """
+        done = self._calls.learn_many(self._packed, rows, rewards, observed, rounds, 0)
         while 0 <= done < len(rows):
             self._make_room(rounds if done == 0 else 0.0)
-            done = self._calls.learn_many(self._packed, rows, rewards, ages, rounds, done)
+            done = self._calls.learn_many(self._packed, rows, rewards, observed, rounds, done)
+        if done == STUCK:
+            check_closing(self._state.counters[CLOCK], rounds)
         if done < 0:
             refuse(self.dim, self.action_bound, rows, rewards)
 

@@ -37,7 +37,7 @@ class FixedCatalogue:
     """A policy's choice from items that never change: the index that ``select`` would give.
 
     Attributes:
-        policy: What chooses; it is updated as ever, through its own methods.
+        policy: The policy that chooses. Update it through its own methods.
         items: Shape (N, d).
 
     Examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +13,10 @@ from ..core.arrays import Array, non_negative, open_unit, positive
 from ..least_squares.sums import widths_entry
 from .base import Policy
 from .inputs import action_rows
+
+# Largest L²/λ. Rounding changes V by about 10⁻¹⁶ L²n after n rounds of one action. In directions
+# that were never played V is λ, which that must not reach.
+LARGEST_RATIO = 1e10
 
 
 class Fit(NamedTuple):
@@ -77,3 +82,16 @@ class LinearPolicy(Policy):
         non_negative("noise", self.noise)
         open_unit("delta", self.delta)
         non_negative("theta_bound", self.theta_bound)
+        self._check_ratio("action_bound²/ridge", self.action_bound**2 / self.ridge)
+
+    def _check_ratio(self, name: str, value: float) -> None:
+        """Refuse a ridge that rounding would exceed; warn where a state was saved with it."""
+        if value <= LARGEST_RATIO:
+            return
+        message = (
+            f"{name} must be at most {LARGEST_RATIO:g}, got {value:g}: rounding would exceed the "
+            "ridge; use larger units for actions, or a larger ridge"
+        )
+        if not self._is_loaded:
+            raise ValueError(message)
+        warnings.warn(message, stacklevel=2)

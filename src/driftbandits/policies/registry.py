@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from ..core.arrays import Array
@@ -52,10 +53,16 @@ def registered() -> dict[str, type[Policy]]:
 
     Each module of this package is imported, so that a new file is all that a new policy needs.
     """
+    _import_all()
+    return dict(sorted(_REGISTRY.items()))
+
+
+@cache
+def _import_all() -> None:
+    """Import each module of this package, once."""
     folder = importlib.import_module(__package__).__path__
     for module in pkgutil.walk_packages(folder, f"{__package__}."):
         importlib.import_module(module.name)
-    return dict(sorted(_REGISTRY.items()))
 
 
 def load(path: str | os.PathLike[str]) -> Policy:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.clock import CLOCK, ages
+from ..core.clock import CLOCK, check_closing, rounds_of
 from ..core.events import (
     ADVANCE,
     ALSO,
@@ -70,19 +70,13 @@ def replay(policy: Policy, events: Iterable[Event] | Packed) -> Outcomes:
         indices, rounds, propensities = outcomes
         return Outcomes(indices[starts], rounds[starts], propensities[starts])
     table = events.checked(policy.dim)
-    clock = float(policy._state.counters[CLOCK])
-    wrong = first_wrong(policy._packed, *table, clock)
-    if wrong >= 0:
-        _explain(policy, table, int(wrong))
-    if (table.kinds == AMEND).any():
-        policy._check_offered("amend")
-    if (table.kinds == FORGET).any():
-        policy._check_offered("forget")
     count = len(table.kinds)
     chosen, chances = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
     arrays = policy._packed
     policy._retire()  # until it is done, and for good: others take their place
     try:
+        clock = float(policy._state.counters[CLOCK])
+        _check(policy, table, clock)
         # A copy, so that an amendment that finds nothing leaves no half of a replay behind.
         twin = policy._twin(policy._state)
         _run(twin, table, chosen, chances)
@@ -91,6 +85,17 @@ def replay(policy: Policy, events: Iterable[Event] | Packed) -> Outcomes:
         raise
     policy._adopt(twin._state, twin._floor_state())
     return Outcomes(chosen, _open_rounds(table, clock), chances)
+
+
+def _check(policy: Policy, table: Packed, clock: float) -> None:
+    """Refuse the first event that cannot be."""
+    wrong = first_wrong(policy._packed, *table, clock)
+    if wrong >= 0:
+        _explain(policy, table, int(wrong))
+    if (table.kinds == AMEND).any():
+        policy._check_offered("amend")
+    if (table.kinds == FORGET).any():
+        policy._check_offered("forget")
 
 
 def _run(twin: Policy, table: Packed, chosen: Any, chances: Any) -> None:
@@ -151,5 +156,6 @@ def _raise_what_is_wrong(policy: Policy, table: Packed, wrong: int) -> None:
     if kind == AMEND:
         check_rewards(np.array([new]), "new")
     clock = _open_rounds(table, float(policy._state.counters[CLOCK]))[wrong] - 1.0
-    ages(clock, [round], 1)
+    check_closing(clock, float(closed_rounds(table)[wrong]))
+    rounds_of(clock, [round], 1)
     raise ValueError("it is refused")  # pragma: no cover - the checks above say why

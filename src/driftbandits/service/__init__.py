@@ -1,1 +1,54 @@
 """The decision service: hosted policies, durable before they answer, replayable bit for bit."""
+
+from .errors import (
+    BackupFailed,
+    BadRequest,
+    BadSettings,
+    ConflictingEvent,
+    ConflictingReward,
+    DamagedJournal,
+    JournalError,
+    ServiceError,
+    UnknownAction,
+    UnknownEvent,
+    UnknownPolicy,
+)
+from .house import House
+from .journal.memory import MemoryStore
+from .journal.sqlite import SQLiteStore
+from .messages import (
+    ActivationAnswer,
+    DecisionAnswer,
+    DecisionRequest,
+    NamedAction,
+    PolicyView,
+    RewardAnswer,
+)
+from .policy_settings import PolicySettings
+from .recovery import recover, verify
+
+__all__ = [
+    "ActivationAnswer",
+    "BackupFailed",
+    "BadRequest",
+    "BadSettings",
+    "ConflictingEvent",
+    "ConflictingReward",
+    "DamagedJournal",
+    "DecisionAnswer",
+    "DecisionRequest",
+    "House",
+    "JournalError",
+    "MemoryStore",
+    "NamedAction",
+    "PolicySettings",
+    "PolicyView",
+    "RewardAnswer",
+    "SQLiteStore",
+    "ServiceError",
+    "UnknownAction",
+    "UnknownEvent",
+    "UnknownPolicy",
+    "recover",
+    "verify",
+]

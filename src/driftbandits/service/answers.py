@@ -40,10 +40,12 @@ def offered(offer: Offer) -> list[str]:
 
 
 def _probabilities(outcome: Outcome, places: list[int]) -> list[float]:
-    """floor/K each and 1 − floor for the learner's choice; in shadow mode 1 for the baseline."""
+    """The learner's, in the order of ``places``; in shadow mode 1 for the baseline."""
     count = len(places)
-    if outcome.mode == "shadow" or outcome.floor == 0.0:
+    if outcome.mode == "shadow":
         return [1.0, *[0.0] * (count - 1)]
+    if outcome.chances is not None:
+        return [outcome.chances[k] for k in places]
     chances = [outcome.floor / count] * count
     chances[places.index(outcome.proposed)] += 1.0 - outcome.floor
     return chances

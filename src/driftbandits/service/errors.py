@@ -80,6 +80,14 @@ class ConflictingReward(ServiceError):
     status = 409
 
 
+class BackupFailed(ServiceError):
+    """A copy of the journal could not be made. The journal itself is as it was."""
+
+    code = "backup_failed"
+    title = "The journal could not be copied"
+    status = 507
+
+
 class JournalError(Exception):
     """The journal cannot be read or written. Memory may be ahead of the disk: end the process."""
 

@@ -18,7 +18,7 @@ from ..features import FeatureError
 from .errors import BadRequest, ConflictingReward, UnknownAction
 from .journal.records import Decided, Offer, Outcome
 from .messages import ActivationStatus, PolicyView, RewardStatus
-from .policy_settings import PolicySettings
+from .policy_settings import PolicySettings, draws_nothing
 from .statistics import Known, Statistics
 
 _NOTHING: dict[str, Any] = {}
@@ -114,7 +114,7 @@ class Hosted:
             number=number,
             policy=self.name,
             time=record.time,
-            learner=_weight(choice, choice.proposed),
+            learner=self._learner_weight(choice),
             baseline=None if baseline is None else _weight(choice, baseline),
             prediction=choice.prediction,
         )
@@ -128,8 +128,10 @@ class Hosted:
         status: RewardStatus | None = None
         if known.open:
             answer = self.agent.reward(event_id, value, now=time)
-            self._close(closed)
             status = None if answer in ("unknown", "too_late") else answer  # type: ignore[assignment]
+        else:
+            self.agent.expire(now=time)
+        self._close(closed)
         if status is None:  # it has closed, just now or earlier
             same = self.settings.rewards != "sum" and known.reward == value
             status = "duplicate" if same else "too_late"
@@ -141,12 +143,11 @@ class Hosted:
 
     def activate(self, event_id: str, time: float, closed: list[str]) -> ActivationStatus:
         """Say that a deferred decision was shown."""
-        if not self._known[event_id].open:
-            return "too_late"
+        known = self._known[event_id]
         activated = self.agent.activate(event_id, now=time)
         self._close(closed)
         if not activated:
-            return "already_active" if self._known[event_id].open else "too_late"
+            return "already_active" if known.open else "too_late"
         self.statistics.activations += 1
         return "activated"
 
@@ -208,6 +209,14 @@ class Hosted:
         }
         if len(named) < len(actions):
             raise BadRequest("actions must have ids of their own, got one twice")
+        slots = self.agent.slots
+        if slots is not None:
+            count = len(slots) + sum(id not in slots.slots for id in named)
+            if count > self.settings.most_actions:
+                raise BadRequest(
+                    f"actions must be at most {self.settings.most_actions} in all, since each has "
+                    f"coordinates of its own, got {count}; remove some from the catalogue"
+                )
         return named
 
     def _baseline(self, offer: Offer, named: dict[str, Any]) -> str | None:
@@ -223,6 +232,7 @@ class Hosted:
         return next((id for id in named if id not in offer.exclude), None)
 
     def _outcome(self, choice: Choice) -> Outcome:
+        certain = draws_nothing(type(self.agent.policy))
         return Outcome(
             chosen=choice.actions.index(choice.action),
             proposed=choice.actions.index(choice.proposed),
@@ -233,7 +243,16 @@ class Hosted:
             version=self.version,
             mode=self.settings.mode,
             prediction=choice.prediction,
+            chances=None if certain else choice.propensities.tolist(),
         )
+
+    def _learner_weight(self, choice: Choice) -> float:
+        """q/p, where q is the probability of what is shown by the learner without its floor."""
+        floor, position = self.settings.floor, choice.actions.index(choice.action)
+        if floor == 1.0:
+            return 1.0  # nothing but the floor is left of the learner
+        among = float(choice.propensities[position])
+        return max(0.0, (among - floor / len(choice.actions)) / (1.0 - floor)) / choice.propensity
 
     def _check_reward(self, known: Known, value: float) -> None:
         """Refuse a reward that the decision cannot have."""

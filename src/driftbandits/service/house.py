@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time as wall
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,7 @@ import msgspec
 from . import recovery
 from .answers import answer_of, as_event
 from .diagnostics import diagnosis
-from .errors import BadRequest, ConflictingEvent, JournalError, ServiceError
-from .journal.chain import Snapshot, bodies_of, entry_of
+from .errors import BadRequest, ConflictingEvent, ServiceError
 from .journal.contract import Store
 from .journal.records import (
     ActionRemoved,
@@ -35,11 +34,11 @@ from .journal.records import (
     PolicySet,
     Promoted,
     Rewarded,
-    decode,
     decode_offer,
     encode,
     encode_offer,
 )
+from .ledger import Ledger
 from .messages import (
     ActivationAnswer,
     DecisionAnswer,
@@ -48,7 +47,6 @@ from .messages import (
     RewardAnswer,
 )
 from .policy_settings import PolicySettings
-from .stamp import stamp
 from .statistics import Known
 
 LONGEST_ID = 256
@@ -72,12 +70,9 @@ class House:
         clock: Callable[[], float],
         snapshot_every: int,
     ) -> None:
-        self._store, self._state, self._clock = store, recovered.state, clock
-        self._link = recovered.link
-        self._bodies: list[bytes] = []
+        self._state, self._clock = recovered.state, clock
+        self._ledger = Ledger(store, link=recovered.link, snapshot=recovered.snapshot or 0)
         self._snapshot_every = snapshot_every
-        self._snapshot_at = recovered.snapshot or 0
-        self._broken: str | None = None
         self.recovered = recovered.report
 
     @classmethod
@@ -109,7 +104,7 @@ class House:
         )
         try:
             stored = encode_offer(offer)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise BadRequest(f"the request cannot be written down: {error}") from None
         event_id = request.event_id
         if event_id is None:
@@ -187,38 +182,20 @@ class House:
     @property
     def pending(self) -> int:
         """Number of records that the next commit writes."""
-        return len(self._bodies)
+        return self._ledger.pending
 
     def commit(self) -> None:
         """Make all commands so far durable. Their answers may be sent when this returns."""
-        self._check()
-        if not self._bodies:
-            return
-        entry = entry_of(self._store.last + 1, self._state.time, self._bodies, self._link)
-        with self._breaking():
-            self._store.append(entry)
-        self._link, self._bodies = entry.link, []
-        if 0 < self._snapshot_every <= self._store.last - self._snapshot_at:
+        self._ledger.commit(time=self._state.time)
+        if 0 < self._snapshot_every <= self._ledger.since_snapshot:
             self.snapshot()
 
     def snapshot(self) -> int:
         """Commit, write down the whole state, and return the number of its last record."""
-        self._check()
-        if self._bodies:
-            self.commit()
-        if self._snapshot_at == self._store.last:
-            return self._snapshot_at
-        with self._breaking():
-            made = Snapshot(
-                number=self._state.number,
-                time=self._state.time,
-                link=self._link,
-                stamp=stamp(),
-                payload=self._state.to_bytes(),
-            )
-            self._store.save_snapshot(made.sealed())
-        self._snapshot_at = made.number
-        return made.number
+        self._ledger.commit(time=self._state.time)
+        if self._ledger.since_snapshot > 0:
+            self._ledger.save(time=self._state.time, state=self._state.to_bytes())
+        return self._ledger.snapshot
 
     def backup(self, target: Path) -> Iterator[int]:
         """Copy the journal to a new file piece by piece; yields how many pieces are left.
@@ -226,13 +203,12 @@ class House:
         Commands and commits may come between two pieces.
         """
         self.commit()
-        yield from self._store.backup(target)
+        yield from self._ledger.store.backup(target)
 
     def prune(self, *, days: float) -> int:
         """Remove records that are older than some days, and return how many there were."""
         self.commit()
-        with self._breaking():
-            return self._store.prune(before=self._now() - days * 86_400.0)
+        return self._ledger.store.prune(before=self._now() - days * 86_400.0)
 
     def policies(self) -> list[PolicyView]:
         """All policies as they are now."""
@@ -242,6 +218,14 @@ class House:
         """A policy as it is now."""
         return self._state.policy(name).view()
 
+    def journal(self) -> dict[str, Any]:
+        """How long the journal is, when its last record was made, and how old its snapshot is."""
+        return {
+            "records": self._ledger.store.last,
+            "time": self._state.time,
+            "since_snapshot": self._ledger.since_snapshot,
+        }
+
     def actions(self, name: str) -> dict[str, dict[str, Any]]:
         """The catalogue of a policy: ids and features."""
         return dict(self._state.policy(name).catalogue)
@@ -250,15 +234,12 @@ class House:
         """Committed records after a number, of one policy or of all, as plain values."""
         if policy is not None:
             self._state.policy(policy)
-        found = list[dict[str, Any]]()
-        for entry in self._store.entries(after=after):
-            for number, body in enumerate(bodies_of(entry), start=entry.first):
-                record = decode(body)
-                if number > after and policy in (None, record.policy):
-                    found.append(as_event(number, record))
-                    if len(found) >= limit:
-                        return found
-        return found
+        chosen = (
+            as_event(number, record)
+            for number, record in self._ledger.committed(after=after)
+            if policy in (None, record.policy)
+        )
+        return list(islice(chosen, limit))
 
     def diagnostics(self, policy: str) -> dict[str, Any]:
         """What a policy has done so far, as plain values; see `driftbandits.service.statistics`."""
@@ -270,30 +251,29 @@ class House:
 
     def close(self) -> None:
         """Commit, take a snapshot and close the journal."""
-        if self._broken is None:
+        if self._ledger.usable:
             self.snapshot()
-        self._store.close()
+        self._ledger.store.close()
 
     def _carry_out(self, record: AnyRecord, offer: Offer | None = None) -> None:
         """Change the state, and let the record wait for the next commit."""
-        self._check()
+        self._ledger.check()
         if offer is None:
             _check_written(record)
         try:
             self._state.apply(record, offer=offer)
+            self._ledger.add(encode(record))
         except ServiceError:
             raise
         except BaseException as error:
-            self._broken = f"a command failed half-way: {error!r}"
-            raise JournalError(self._broken) from error
-        self._bodies.append(encode(record))
+            raise self._ledger.broken(f"a command failed half-way: {error!r}") from error
 
     def _repeated(
         self, policy: str, event_id: str, known: Known, stored: msgspec.Raw
     ) -> DecisionAnswer:
         """The first answer again, where the request is the same."""
-        record = self._record(known.number)
-        if record is None:
+        record = self._ledger.record(known.number)
+        if not isinstance(record, Decided):
             raise ConflictingEvent(
                 f"decision {event_id!r} was made before the time that the journal keeps, so its "
                 "answer cannot be repeated"
@@ -302,20 +282,6 @@ class House:
         if record.policy != policy or (record.offer != stored and offer != decode_offer(stored)):
             raise ConflictingEvent(f"event_id {event_id!r} belongs to another request")
         return answer_of(record, offer, repeated=True)
-
-    def _record(self, number: int) -> Decided | None:
-        """The record of a decision; None where it is no longer kept."""
-        committed = self._store.last
-        if number > committed:
-            body = self._bodies[number - committed - 1]
-        else:
-            entry = self._store.entry_with(number)
-            if entry is None:
-                return None
-            body = bodies_of(entry)[number - entry.first]
-        record = decode(body)
-        assert isinstance(record, Decided)
-        return record
 
     def _new_id(self) -> str:
         """An id that carries the number of the record to come."""
@@ -328,21 +294,13 @@ class House:
         """The time, which never goes back."""
         return max(float(self._clock()), self._state.time)
 
-    def _check(self) -> None:
-        if self._broken is not None:
-            raise JournalError(self._broken)
-
-    @contextmanager
-    def _breaking(self) -> Iterator[None]:
-        """End the use of the house at the first error of its journal."""
-        try:
-            yield
-        except BaseException as error:
-            self._broken = f"the journal failed before: {error}"
-            raise
-
 
 def _check_id(name: str, value: str) -> None:
+    """Refuse a name that is too short or long, or that no journal can hold."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadRequest(f"{name} must be a text that UTF-8 can encode, got {value!r}") from None
     if not 1 <= len(value) <= LONGEST_ID:
         raise BadRequest(f"{name} must be a text of 1 to {LONGEST_ID} characters, got {value!r}")
 
@@ -351,5 +309,5 @@ def _check_written(record: AnyRecord) -> None:
     """Refuse what no journal can hold, before anything has changed."""
     try:
         encode(record)
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BadRequest(f"the command cannot be written down: {error}") from None

@@ -42,6 +42,8 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         round_length: Seconds per round of the learner, to forget by the hour. None closes one
             round per decision, to forget by decisions.
         most_open: Bound on open decisions. Beyond it the oldest closes as if it had waited.
+        most_actions: Bound on actions with coordinates of their own, where features have blocks
+            per action: each costs memory and time, and ids come from outside.
         remember: Number of closed decisions whose ids are still known.
         seed: Names the streams of what is drawn at random.
     """
@@ -57,6 +59,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     mode: Mode = "live"
     round_length: float | None = None
     most_open: int = 1_000_000
+    most_actions: int = 1000
     remember: int = 100_000
     seed: int = 0
 
@@ -89,8 +92,11 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     def agent(self) -> Agent:
         """An agent that has seen nothing."""
-        if self.remember < 1:
-            raise BadSettings(f"remember must be an integer of at least 1, got {self.remember}")
+        for name in ("remember", "most_actions"):
+            if getattr(self, name) < 1:
+                raise BadSettings(
+                    f"{name} must be an integer of at least 1, got {getattr(self, name)}"
+                )
         if self.default is not None and not abs(self.default) <= LARGEST_REWARD:
             raise BadSettings(
                 f"default must be at most {LARGEST_REWARD:g} in size, got {self.default!r}"
@@ -118,7 +124,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         given = [name for name in _OWN if name in self.config]
         if given:
             raise BadSettings(f"config must not have {given[0]}, which the service sets")
-        if self.floor == 0 and kind.kernels.propensities is not certain:
+        if self.floor == 0 and not draws_nothing(kind):
             raise BadSettings(
                 f"floor must be above 0 for {kind.label}, which draws at random, so that the "
                 "probability of every action is known; got 0"
@@ -133,6 +139,11 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             )
         except (ValueError, TypeError) as error:
             raise BadSettings(f"config: {error}") from None
+
+
+def draws_nothing(kind: type[Policy]) -> bool:
+    """Whether the rule of a policy, without the floor, is not random."""
+    return kind.kernels.propensities is certain
 
 
 def learner_class(name: str) -> type[Policy]:

@@ -43,7 +43,13 @@ class Report:
 
 @dataclass
 class Recovered:
-    """A state, the link of its last record, and how it was found."""
+    """What `recover` returns.
+
+    Attributes:
+        state: The state after the last record.
+        link: Link of that record.
+        report: How it was found.
+    """
 
     state: State
     link: bytes
@@ -112,8 +118,15 @@ def _start(store: Store, report: Report) -> tuple[State, bytes]:
                 f"the snapshot at record {made.number} was made elsewhere ({'; '.join(changed)}); "
                 "used, but bits may differ from now on"
             )
+        try:
+            state = State.from_bytes(made.payload)
+        except Exception as error:  # intact, but not of this release's making
+            report.notes.append(
+                f"the snapshot at record {made.number} cannot be read here; not used: {error}"
+            )
+            continue
         report.snapshot = made.number
-        return State.from_bytes(made.payload), made.link
+        return state, made.link
     if store.first != 1:
         raise DamagedJournal(f"the records before {store.first} are missing, and no snapshot helps")
     return State(), GENESIS

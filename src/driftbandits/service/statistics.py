@@ -4,12 +4,13 @@ A decision counts towards the rewards when it closes, so that early rewards are 
 Its reward r is then the one that was learned, or the default. Three means are kept:
 
     shown     r                                 what was shown
-    learner   r 1[shown = learner's choice]/p   the learner without its floor
+    learner   r q/p                             the learner without its floor
     baseline  r 1[shown = baseline]/p           the baseline, where requests name one
 
-The second and the third are inverse-propensity estimates. They are unbiased where p > 0 whenever
+p is the probability of what is shown, and q that of the learner without its floor. The second and
+the third are inverse-propensity estimates. They are unbiased where p > 0 whenever
 the action could have been chosen. In shadow mode p is 1 for the baseline and 0 for the others: the
-learner is then seen only where it agrees, and ``coverage``, the mean of 1[…]/p, falls below 1.
+learner is then seen only where it agrees, and ``coverage``, the mean of q/p, falls below 1.
 
 Each mean is kept twice: over everything, and over the last blocks, since payoffs drift.
 """
@@ -38,7 +39,7 @@ class Known(msgspec.Struct, array_like=True):
         number: Number of its record.
         policy: Name of its policy.
         time: When it was made.
-        learner: Weight 1[shown = learner's choice]/p.
+        learner: Weight q/p.
         baseline: Weight 1[shown = baseline]/p; None where no baseline was named.
         prediction: Reward that the learner expected, where it was asked.
         reward: The rewards so far, combined; None before the first.

@@ -168,7 +168,7 @@ def _names(slots: Any) -> tuple[str, ...]:
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses code of one's own, of which a pickle holds only the name."""
+    """Refuses code that users wrote, of which a pickle holds only the name."""
 
     def persistent_id(self, value: Any) -> None:
         if is_own(value if isinstance(value, CODE_TYPES) else type(value)):

@@ -22,12 +22,12 @@ from ..policies import Policy
 
 
 class PlayerError(ValueError):
-    """A player of one's own chose something that is not on offer."""
+    """A user's player chose something that is not on offer."""
 
 
 @runtime_checkable
 class Player(Protocol):
-    """Anything that can be simulated: a policy of this package, or an object of one's own."""
+    """Anything that can be simulated: a policy of this package, or a user's object."""
 
     def select(self, actions: Array) -> int:
         """Index of the action to play, from ``actions`` (K, d)."""

@@ -1,4 +1,4 @@
-"""Functions and classes of somebody's own: from files, typed at a prompt, or made on the way.
+"""Functions and classes that users wrote: in files, at a prompt, or made while running.
 
 A name tells nothing about code that changes. So code is described by all source files that are
 neither Python's nor installed, by its compiled form, by the values that it has captured, and by
@@ -123,7 +123,7 @@ class Own:
         return [digest, list(code.co_names), self._describe(constants), *unloaded]
 
     def _uses(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
-        """Global values that a function names, and of modules of one's own what it may take."""
+        """Global values that a function names, and what it may take from a user's modules."""
         names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
         for name in names:
             value = function.__globals__.get(name)
@@ -171,7 +171,7 @@ def _installed() -> set[Path]:
 def own_sources() -> str:
     """Hash of the files of all loaded modules that are neither Python's nor installed.
 
-    A function of somebody's own may call any of them.
+    A user's function may call any of them.
     """
     digest = hashlib.sha256()
     names = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
@@ -188,7 +188,7 @@ def _file_digest(module: str) -> str:
 
 
 def _unloaded(code: CodeType) -> Iterator[str]:
-    """Modules that a function imports when it runs, and that may be of somebody's own."""
+    """Modules that a function imports when it runs, and that a user may have written."""
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME" and step.argval not in sys.modules:
             name = str(step.argval)

@@ -34,6 +34,7 @@ from ...core.compiling import lean_kernel
 from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, subtract
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, compensated, shrink
+from ..base import SMALLEST_BOUND
 from .state import (
     ANCHORED,
     CHANGES,
@@ -79,12 +80,18 @@ def prior_variance(s: State, ridge: float) -> float:
 
 
 @lean_kernel
+def is_zero(entry: float) -> bool:
+    """Whether an entry of an action counts as zero: V⁻¹ would overflow in its units."""
+    return bool(abs(entry) < SMALLEST_BOUND)
+
+
+@lean_kernel
 def notice(s: State, action: Array) -> None:
     """Count a reward, and take in the scales of features; one that is new needs new inverses."""
     new = False
     s.counters[OBSERVATIONS] += 1.0
     for i in range(action.size):
-        if action[i] != 0.0:
+        if not is_zero(action[i]):
             new = new or s.features[1, i] == 0.0
             s.features[0, i] += action[i] * action[i]
             s.features[1, i] += 1.0
@@ -108,19 +115,19 @@ def invert(s: State, e: int, ridge: float) -> None:
     dim, inverse, penalty = s.factor.shape[0], s.inverses[e], s.facts[e, UNIT]
     variance = prior_variance(s, ridge)
     for i in range(dim):
-        across = mean_square(s, i)
+        across = np.sqrt(mean_square(s, i))
         for j in range(i, dim):
-            square = across * mean_square(s, j)
+            product = across * np.sqrt(mean_square(s, j))
             s.factor[i, j] = 0.0
-            if square > 0.0:
-                s.factor[i, j] = s.grams[e, 0, i, j] * variance / np.sqrt(square)
+            if product > 0.0:
+                s.factor[i, j] = s.grams[e, 0, i, j] * variance / product
     cholesky(s.factor, penalty, s.factor)
     _invert_factor(s.factor, inverse)
     for i in range(dim):
-        across = mean_square(s, i)
+        across = np.sqrt(mean_square(s, i))
         for j in range(i, dim):
-            square = across * mean_square(s, j)
-            entry = inverse[i, j] * variance / np.sqrt(square) if square > 0.0 else 0.0
+            product = across * np.sqrt(mean_square(s, j))
+            entry = inverse[i, j] * variance / product if product > 0.0 else 0.0
             inverse[i, j] = inverse[j, i] = entry
     for i in range(dim):
         s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])

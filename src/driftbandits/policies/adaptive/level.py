@@ -34,6 +34,7 @@ from ...core.compiling import lean_kernel
 from .bank import mean_square
 from .noise import degrees_of_freedom
 from .state import (
+    ANCHORED,
     CENTRED,
     ERROR,
     EXPERTS,
@@ -65,6 +66,7 @@ from .state import (
 NATS = 1.0  # what one reward may add to the evidence: a jump of 20σ is one reward, too
 MOST_LEAN = 28.0  # evidence beyond this is not kept, so that it can turn within a few dozen rewards
 TRACKER_SHARE = 0.4  # as for the expert in force: too long a memory costs more than too short a one
+NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; squares of that must not vanish
 LOOSE = 1.0  # κ is at most this while the level moves: the fixed level is as good as one reward
 
 
@@ -78,6 +80,12 @@ def level_discount(h: int) -> float:
 def fixed_level(s: State) -> float:
     """μ̂."""
     return float(s.counters[MOMENT] / s.counters[PRECISION]) if s.counters[PRECISION] > 0 else 0.0
+
+
+@lean_kernel
+def level_of(s: State, bank: int) -> float:
+    """What an expert of ``bank`` takes for the level in its estimate."""
+    return fixed_level(s) if bank == ANCHORED else 0.0
 
 
 @lean_kernel
@@ -102,8 +110,7 @@ def centre(s: State, action: Array, age: float) -> bool:
             for i in range(dim):
                 s.trackers[h, SUMS + i] *= kept
     tracker = s.trackers[int(c[TRACKER])]
-    # A mean of which nothing is left says nothing; squares of its weight must not vanish.
-    if tracker[TRACKED] < 1e-100:
+    if tracker[TRACKED] < NOTHING_LEFT:
         return False
     c[INFLATION] = 1.0 + 1.0 / tracker[TRACKED]
     factor = 1.0 / np.sqrt(c[INFLATION])
@@ -144,6 +151,9 @@ def weigh_trackers(s: State, action: Array, reward: float) -> None:
     total = 0.0
     for h in range(LEVELS):
         tracker = s.trackers[h]
+        if tracker[TRACKED] < NOTHING_LEFT:  # it predicts nothing, for certain: its law is zero
+            tracker[TRACKER_WEIGHT] = 0.0
+            continue
         error = reward - s.counters[ORIGIN] - tracker[TRACKED_REWARDS] / tracker[TRACKED]
         for i in range(action.size):
             error -= theta[i] * (action[i] - tracker[SUMS + i] / tracker[TRACKED])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...core.compiling import lean_kernel
 from .bank import mean_square
 from .state import (
@@ -100,6 +102,7 @@ def measure_ratio(s: State, e: int, level: float) -> None:
     """
     signal = 0.0
     for i in range(s.thetas.shape[1]):
-        signal += mean_square(s, i) * (s.thetas[e, i] - level * s.slopes[e, i]) ** 2
+        theta = s.thetas[e, i] - level * s.slopes[e, i]
+        signal += (np.sqrt(mean_square(s, i)) * theta) ** 2  # θ² alone may overflow
     variance = s.counters[VARIANCE]
     s.counters[RATIO] = max(LEAST_RATIO, variance / (variance + signal))

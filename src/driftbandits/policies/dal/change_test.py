@@ -153,7 +153,7 @@ def changed(p: Parameters, s: State) -> bool:
 
 @large_kernel
 def add_split(p: Parameters, s: State) -> None:
-    """Remember the sums as they are, in the place of the oldest split of the same level."""
+    """Remember the sums as they are, instead of those of the oldest split of the same level."""
     prepare(p, s)
     k = int(s.counters[OBSERVED]) // STRIDE
     odd, level = k, 0

@@ -1,4 +1,4 @@
-"""D-RandLinUCB: D-LinUCB with a random number in the place of the radius."""
+"""D-RandLinUCB: D-LinUCB with a random number instead of the radius."""
 
 from __future__ import annotations
 

@@ -178,14 +178,20 @@ def _log_determinant_squared(s: State, mu: float) -> float:
 
 
 @inline_kernel
-def prepare(p: Parameters, s: State) -> None:
-    """Bring the factor of V, θ̂ and β up to date with the sums."""
+def estimate(s: State) -> None:
+    """Bring the factor of V and θ̂ up to date with the sums."""
     # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
     # costs no more than they do.
     if not 0.0 <= s.counters[FACTOR_AGE] < 32.0 + s.theta.size:
         cholesky(s.gram[0], s.counters[RIDGE], s.factor)
         s.counters[FACTOR_AGE] = 0.0
     solve(s.factor, s.moment[0], s.theta)
+
+
+@inline_kernel
+def prepare(p: Parameters, s: State) -> None:
+    """Bring the factor of V, θ̂ and β up to date with the sums."""
+    estimate(s)
     s.counters[RADIUS] = current_radius(p, s)
 
 
@@ -386,13 +392,16 @@ def merged(one: Any, other: Any) -> Any:
     rows = rows[np.argsort(rows[:, -1], kind="stable")]
     counters[FIRST], counters[STORED] = 0.0, len(rows)
     capacity = max(len(one.history), len(other.history), len(rows))
+    belated = np.zeros_like(one.belated)
+    # The sums of |r|, and the largest that they have been: see `_store`.
+    belated[:1, -2:] = one.belated[:1, -2:] + other.belated[:1, -2:]
     return one._replace(
         gram=added(one.gram, other.gram, scale),
         gram_squared=added(one.gram_squared, other.gram_squared, scale**2),
         moment=added(one.moment, other.moment, scale),
         counters=counters,
         history=padded(rows, capacity, rows.shape[1]),
-        belated=np.zeros_like(one.belated),
+        belated=belated,
     )
 
 
@@ -424,8 +433,11 @@ class WeightedPolicy(LinearPolicy):
         return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
 
     def _check_discount(self, gamma: float) -> None:
-        """Refuse a discount that is none."""
+        """Refuse a discount that is none, or under which rounding would exceed the ridge."""
         open_unit("gamma", gamma)
+        # A reward of the open round weighs 1/γ until the round closes, and in Ṽ the square of that.
+        ratio = self.action_bound**2 / (self.ridge * gamma**2)
+        self._check_ratio("action_bound²/(ridge gamma²)", ratio)
 
     def _parameters_with(
         self,
@@ -458,7 +470,7 @@ class WeightedPolicy(LinearPolicy):
 
     def _prepare(self) -> None:
         # Whether the factor follows later sums or is made from them decides how they are rounded.
-        # A factor that was made for somebody who asks must not be followed.
+        # A factor that was made for a property must not be followed.
         age = self._state.counters[FACTOR_AGE]
         super()._prepare()
         if self._packed[STALE] != FRESH:

@@ -23,7 +23,8 @@ class LBWeightUCB(WeightedPolicy):
         play argmax aᵀθ̂ + β √(aᵀ V⁻¹ a)
 
     Weights are at most one, so Ṽ ≤ V and the width is at least D-LinUCB's: the same estimate and
-    radius, more exploration, and an update and a score that cost about half.
+    radius, more exploration, and an update and a score that cost about half. (A reward of the open
+    round weighs 1/γ until the round closes; Ṽ ≤ V/γ then, and the set below needs β/√γ.)
 
     Guarantee: without drift, ‖θ̂ − θ‖_V ≤ β at each fixed round with probability 1 − δ. With
     ``delta`` = δ/T, λ = d and γ = 1 − max(1/T, √(B/(dT))), the dynamic regret over T rounds is

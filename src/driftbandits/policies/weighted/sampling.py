@@ -1,6 +1,6 @@
 """Exploration by chance over the discounted estimate: what D-RandLinUCB and D-LinTS share.
 
-Both keep D-LinUCB's sums, and in the place of optimism draw at random. The source of randomness is
+Both keep D-LinUCB's sums, and draw at random instead of being optimistic. The random source is
 part of the state, so that a saved policy goes on with the draws that it would have made.
 """
 

@@ -59,7 +59,8 @@ class Store(Protocol):
     def backup(self, target: Path) -> Iterator[int]:
         """Copy everything to a new file, piece by piece; yields how many pieces are left.
 
-        Entries may be appended between two pieces; the copy has them too.
+        Entries may be appended between two pieces; the copy has them too. Raises `BackupFailed`
+        where the copy cannot be written; the store can still be used.
         """
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import JournalError
+from ..errors import BackupFailed, JournalError
 from .chain import Entry, Snapshot
 from .retention import base_for, superfluous
 
@@ -54,7 +54,7 @@ class MemoryStore:
         self._check_open()
         others = [kept for kept in self._snapshots if kept.number != snapshot.number]
         newest_first = sorted([*others, snapshot], key=lambda kept: -kept.number)
-        gone = superfluous([(kept.number, kept.time) for kept in newest_first])
+        gone = superfluous([(kept.number, kept.time) for kept in newest_first], base=self.first - 1)
         self._snapshots = [kept for kept in newest_first if kept.number not in gone]
 
     def snapshots(self) -> Iterator[Snapshot]:
@@ -75,7 +75,7 @@ class MemoryStore:
 
     def backup(self, target: Path) -> Iterator[int]:
         """Refused: there is no file to copy."""
-        raise JournalError("a journal in memory cannot be copied to a file")
+        raise BackupFailed("a journal in memory cannot be copied to a file")
 
     def close(self) -> None:
         """End its use."""

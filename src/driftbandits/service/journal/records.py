@@ -26,14 +26,16 @@ class Outcome(msgspec.Struct, array_like=True):
 
     Attributes:
         chosen: The action that is shown.
-        proposed: The one that the learner chose, before the floor and the baseline.
+        proposed: The learner's most probable action.
         order: All of them by score, from the best down.
         propensity: Probability of ``chosen`` to be shown.
         floor: The floor in force.
         round: Round of the learner.
         version: Version of the policy's settings.
         mode: "live" or "shadow".
-        prediction: Reward that the learner expected of ``chosen``; None where it has no estimate.
+        prediction: Reward that the learner expected of ``chosen``; None where it was not asked.
+        chances: The learner's probability of each action. None where the floor says it all:
+            floor/K for every action, and 1 − floor more for ``proposed``.
     """
 
     chosen: int
@@ -45,6 +47,7 @@ class Outcome(msgspec.Struct, array_like=True):
     version: int
     mode: Mode
     prediction: float | None
+    chances: list[float] | None
 
 
 class Record(msgspec.Struct, array_like=True, kw_only=True):

@@ -8,18 +8,19 @@ _DAY = 86_400.0
 _NEWEST = 2  # the second one is there for the case that the first turns out to be damaged
 
 
-def superfluous(made: Sequence[tuple[int, float]]) -> list[int]:
+def superfluous(made: Sequence[tuple[int, float]], *, base: int) -> list[int]:
     """Numbers of the snapshots to drop, of (number, time) with the newest first.
 
-    The newest two stay, and the last one of each day before.
+    The newest two stay, the last one of each day before, and ``base``, which the oldest record
+    that is kept follows.
 
-    >>> superfluous([(9, 90_000.0), (8, 89_000.0), (7, 88_000.0), (3, 500.0), (2, 400.0)])
+    >>> superfluous([(9, 90_000.0), (8, 89_000.0), (7, 88_000.0), (3, 500.0), (2, 400.0)], base=0)
     [7, 2]
     """
     days, gone = set[float](), list[int]()
     for place, (number, time) in enumerate(made):
         day = time // _DAY
-        if place >= _NEWEST and day in days:
+        if place >= _NEWEST and day in days and number != base:
             gone.append(number)
         days.add(day)
     return gone

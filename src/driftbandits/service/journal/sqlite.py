@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import apsw
 import msgspec
 
-from ..errors import DamagedJournal, JournalError
+from ...core.storage import sync_folder
+from ..errors import BackupFailed, DamagedJournal, JournalError
 from .chain import Entry, Snapshot
 from .memory import check_next
 from .migrations import prepare
@@ -28,7 +29,7 @@ _ENTRY = "SELECT first, count, time, payload, link FROM entries "
 _SNAPSHOT = "SELECT number, time, link, stamp, payload, checksum FROM snapshots "
 Row = TypeVar("Row", Entry, Snapshot)
 
-_PAGES = 1000  # pages of 4 KB per piece of a backup
+_PAGES = 1000  # pages of 4 KB per piece of a backup, and in the log before it is moved
 
 
 class SQLiteStore:
@@ -50,6 +51,7 @@ class SQLiteStore:
     ) -> None:
         self.path = Path(path)
         self._failed: str | None = None
+        self._logged, self._most_logged = 0, _PAGES
         self._witness: Witness | None = None
         with self._failing():
             self._database = apsw.Connection(os.fspath(path), vfs=vfs)
@@ -62,8 +64,7 @@ class SQLiteStore:
                 self._witness = Witness(Path(f"{self.path}-witness"))
                 self._witness.check(*self._end())
         except BaseException:
-            self._failed = None
-            self.close()
+            self._abandon()
             raise
 
     @property
@@ -89,6 +90,8 @@ class SQLiteStore:
             )
             if self._witness is not None:
                 self._witness.write(entry.last, entry.link)
+            if self._logged >= self._most_logged:
+                self._database.wal_checkpoint()
         self._last = entry.last
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
@@ -121,7 +124,7 @@ class SQLiteStore:
             self._database.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row
             )
-            for number in superfluous(self._made()):
+            for number in superfluous(self._made(), base=self.first - 1):
                 self._database.execute("DELETE FROM snapshots WHERE number = ?", (number,))
 
     def snapshots(self) -> Iterator[Snapshot]:
@@ -145,30 +148,52 @@ class SQLiteStore:
         return int(gone or 0)
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Copy to a new file; entries appended meanwhile are copied too."""
+        """Copy to a new file, whole or not at all; entries appended meanwhile are copied too."""
         if target.exists():
-            raise JournalError(f"{target} exists already; a backup goes to a new file")
-        with self._failing():
-            copy = apsw.Connection(os.fspath(target))
+            raise BackupFailed(f"{target} exists already; a backup goes to a new file")
+        self._check()
+        part = target.with_name(f"{target.name}.part")
+        part.unlink(missing_ok=True)
+        try:
+            yield from self._copy(part)
+            part.replace(target)
+            sync_folder(target.parent)
+        except (apsw.Error, OSError) as error:
+            # Most likely of the other disk; nothing that was acknowledged depends on this.
+            raise BackupFailed(f"{target} cannot be written: {error}") from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _copy(self, target: Path) -> Iterator[int]:
+        copy = apsw.Connection(os.fspath(target))
+        try:
             with copy.backup("main", self._database, "main") as pieces:
                 while not pieces.done:
                     pieces.step(_PAGES)
                     yield pieces.remaining
             # A file of its own, without a log beside it.
             copy.pragma("journal_mode", "DELETE")
+        finally:
             copy.close()
 
     def close(self) -> None:
         """Move the log into the file, and let others open it."""
+        try:
+            if self._failed is None:
+                with self._failing():
+                    self._database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                    self._database.close()
+        finally:
+            self._failed = self._failed or f"{self.path.name} is closed"
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Let go of the files, whatever state they are in."""
+        with suppress(apsw.Error):
+            self._database.close()
         if self._witness is not None:
             self._witness.close()
             self._witness = None
-        failed, self._failed = self._failed, None
-        try:
-            with self._failing():
-                self._database.close()
-        finally:
-            self._failed = failed or f"{self.path.name} is closed"
 
     def _claim(self, synchronous: str) -> None:
         """Take the lock, and turn on what durability needs."""
@@ -180,7 +205,14 @@ class SQLiteStore:
         self._database.pragma("synchronous", synchronous)
         self._database.pragma("fullfsync", 1)  # where fsync alone does not reach the disk
         self._database.pragma("checkpoint_fullfsync", 1)
+        # In the place of automatic checkpoints, which hide errors: after a failed sync the next
+        # one would succeed, and the log would be given up although pages are lost.
+        self._database.set_wal_hook(self._note_log)
         self._database.execute("BEGIN IMMEDIATE; COMMIT")
+
+    def _note_log(self, database: apsw.Connection, name: str, pages: int) -> int:
+        self._logged = pages
+        return apsw.SQLITE_OK
 
     def _known_last(self) -> int:
         entry = self._one("SELECT max(first + count - 1) FROM entries")
@@ -200,14 +232,17 @@ class SQLiteStore:
     def _one(self, query: str, *given: Any) -> Any:
         return next(iter(self._database.execute(query, given)))[0]
 
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise JournalError(self._failed)
+
     @contextmanager
     def _failing(self) -> Iterator[None]:
         """Turn errors of SQLite and the disk into `JournalError`, and refuse all that follows.
 
         A retry after a failed sync would lie: it may succeed although pages are lost.
         """
-        if self._failed is not None:
-            raise JournalError(self._failed)
+        self._check()
         try:
             yield
         except (apsw.Error, OSError) as error:

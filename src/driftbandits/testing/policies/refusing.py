@@ -10,6 +10,7 @@ import numpy as np
 
 from ...events import Advance, Learn
 from ...policies import Policy
+from ...policies.base import Operation
 from ..contract import require
 from .lives import action_sets, anew, play, require_same_bits, require_state
 
@@ -84,6 +85,12 @@ def a_second_thread_is_refused(policy: Policy) -> None:
         "copy": methodcaller("copy"),
         "restore": methodcaller("restore", before),
     }
+    changes: dict[Operation, Call] = {
+        "forget": methodcaller("forget", [0]),
+        "widened": methodcaller("widened", dim=policy.dim + 1),
+        "merged": lambda own: own.merged(own),
+    }
+    calls |= {name: call for name, call in changes.items() if not mine.refusal(name)}
     for name, call in calls.items():
         with mine._alone():  # as a call in another thread does
             _require_refused(mine, call, "two threads", RuntimeError)

@@ -1,0 +1,128 @@
+"""Cells per policy and period: what a value is made of while rows come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.arrays import Array
+from .batch import Batch
+from .intervals import Anytime, t_interval
+from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED, Mean, Moments
+from .periods import Periods
+
+ALL = "all"
+LOGGING = "logging"
+_ESTIMATORS = {"IPS": WEIGHTED, "DM": DIRECT, "DR": ROBUST}
+_COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
+
+
+@dataclass
+class Cell:
+    """One policy in one period."""
+
+    moments: Moments = field(default_factory=Moments)
+    anytime: Anytime | None = None
+
+
+class Evaluation:
+    """Cells per policy and period, filled batch by batch."""
+
+    def __init__(self, periods: Periods, bounds: tuple[float, float] | None) -> None:
+        self.periods, self.bounds = periods, bounds
+        self.cells: dict[str, dict[int | str, Cell]] = {}
+
+    def add(self, policy: str, batch: Batch, numbers: Array) -> None:
+        """Numbers (n, 6) of the rows of a batch under a policy."""
+        keys = self.periods.of(batch.time)
+        for key in (*np.unique(keys).tolist(), ALL):
+            mine = slice(None) if key == ALL else keys == key
+            cell = self._cell(policy, key)
+            cell.moments.add(numbers[mine], batch.count[mine])
+            if cell.anytime is not None:
+                cell.anytime.add(numbers[mine, WEIGHT], numbers[mine, REWARD])
+
+    def _cell(self, policy: str, key: int | str) -> Cell:
+        cells = self.cells.setdefault(policy, {})
+        if key not in cells:
+            anytime = None if self.bounds is None else Anytime(self.bounds)
+            cells[key] = Cell(anytime=anytime)
+        return cells[key]
+
+    def table(self) -> pd.DataFrame:
+        """All estimates."""
+        rows: list[tuple[Any, ...]] = []
+        for policy, cells in self.cells.items():
+            for key in sorted(cells, key=lambda k: (k == ALL, k if k != ALL else 0)):
+                rows += _estimates(policy, self._label(key), cells[key])
+        return pd.DataFrame(rows, columns=_COLUMNS)
+
+    def _label(self, key: int | str) -> str:
+        return ALL if key == ALL else self.periods.label(int(key))
+
+    def weights(self) -> pd.DataFrame:
+        """Largest weight and effective sample size per policy and period."""
+        rows = [
+            (policy, self._label(key), c.moments.largest, c.moments.effective, c.moments.rows)
+            for policy, cells in self.cells.items()
+            for key, c in cells.items()
+            if policy != LOGGING
+        ]
+        return pd.DataFrame(
+            rows, columns=["policy", "period", "largest weight", "effective", "rows"]
+        )
+
+    def lost(self, candidates: list[str]) -> tuple[float, float, float] | None:
+        """Σ over periods of best-elsewhere minus logged, per decision, with a t interval."""
+        keys = sorted({k for name in candidates for k in self.cells.get(name, {}) if k != ALL})
+        if len(keys) < 2 or not candidates:
+            return None
+        total, variance, decisions = 0.0, 0.0, 0.0
+        difference = np.eye(6)[ROBUST] - np.eye(6)[REWARD]
+        for key in keys:
+            best = max(candidates, key=lambda name: self._elsewhere(name, key))
+            moments = self.cells[best][key].moments
+            mean, error, *_ = moments.mean(difference)
+            if not np.isfinite(error):
+                continue
+            share = float(moments.first[ONE])
+            total, variance = total + share * mean, variance + (share * error) ** 2
+            decisions += share
+        if decisions == 0.0:
+            return None
+        reach = 1.96 * np.sqrt(variance) / decisions
+        return total / decisions, total / decisions - reach, total / decisions + reach
+
+    def _elsewhere(self, policy: str, key: int | str) -> float:
+        cells = self.cells[policy]
+        first = cells[ALL].moments.first - cells[key].moments.first
+        return float(first[ROBUST] / first[ONE]) if first[ONE] > 0 else -np.inf
+
+
+def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
+    moments, unit = cell.moments, np.eye(6)
+
+    def row(name: str, found: Mean) -> tuple[Any, ...]:
+        # Zeros alone have no spread, so they say nothing of how wrong the mean can be.
+        told = not moments.unrewarded or name == "DM"
+        worth = min(moments.effective, 1.0 + found.freedom)
+        error = found.error if told else float("nan")
+        low, high = t_interval(found.mean, error, worth, found.skewness)
+        return policy, period, name, found.mean, low, high, moments.rows, moments.effective
+
+    if policy == LOGGING:
+        return [row("mean", moments.mean(unit[REWARD]))]
+    rows = [row(name, moments.mean(unit[column])) for name, column in _ESTIMATORS.items()]
+    rows.insert(1, row("SNIPS", moments.ratio(WEIGHTED, WEIGHT)))
+    rows += [
+        row(f"{name} − logging", moments.mean(unit[_ESTIMATORS[name]] - unit[REWARD]))
+        for name in ("IPS", "DR")
+    ]
+    if cell.anytime is not None:
+        estimate = moments.mean(unit[WEIGHTED])[0]
+        ends = (*cell.anytime.interval(), moments.rows, moments.effective)
+        rows.append((policy, period, "IPS, anytime", estimate, *ends))
+    return rows

@@ -1,0 +1,165 @@
+"""How the actions of a log are laid out, where rows name them; and which layout a log has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..core.arrays import Array
+from ..features import SlotTable
+from .columns import column, ends_of, is_list, is_text, matrix
+from .schema import Catalogue, Encoder, LogError, Schema
+from .vector_layouts import (
+    Layout,
+    Names,
+    Sets,
+    arms_of,
+    from_catalogue,
+    nested,
+    played_only,
+    wide,
+)
+
+
+def layout(
+    batch: pa.RecordBatch,
+    schema: Schema,
+    catalogue: Catalogue | None,
+    encoder: Encoder | None,
+    names: Names,
+) -> Layout:
+    """The layout of a log, seen from its first batch."""
+    if schema.action is not None:
+        return played_only(batch, schema, names)
+    if catalogue is not None:
+        return from_catalogue(batch, schema, catalogue, names)
+    if encoder is not None:
+        return _encoded(schema, encoder, names)
+    if schema.arms is not None:
+        return arms_of(schema, schema.arm_names, names)
+    if schema.actions is None or schema.actions not in batch.schema.names:
+        return wide(batch, schema, names)
+    kind = column(batch, schema.actions).type
+    if is_list(kind) and is_text(kind.value_type):
+        return _named(schema, names)
+    return nested(batch, schema, names)
+
+
+def _named(schema: Schema, names: Names) -> Layout:
+    """Named actions that vary from row to row, without features: a parameter of its own for each.
+
+    As with ``arms``, the vector of an action is e_k ⊗ x, with x from context columns or x = 1.
+    """
+    arms = schema.arm_names or tuple(names.positions)
+    whole = arms_of(schema, arms, names)
+    where = {arm: k for k, arm in enumerate(arms)}
+    name = str(schema.actions)
+    columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
+
+    def sets(data: pa.RecordBatch) -> Sets:
+        inner, ends = ends_of(column(data, name))
+        coded = pc.dictionary_encode(inner)
+        known = [where.get(action, -1) for action in coded.dictionary.to_pylist()]
+        if -1 in known:
+            unseen = coded.dictionary[known.index(-1)].as_py()
+            raise LogError(
+                f"action {unseen!r} was not among the names of the first rows; give all names as "
+                "arms=, or describe actions with features"
+            )
+        index = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        block = np.array([*known, 0], dtype=np.int64)[index]
+        labels = np.array([names(arm) for arm in arms], dtype=np.int64)[block]
+        size = np.diff(ends)
+        # A set with an action that has no name is no set.
+        nameless = np.concatenate([[0], np.cumsum(index < 0)])
+        offered = np.where(nameless[ends[1:]] == nameless[ends[:-1]], size, 0)
+        x = matrix(data, list(columns)) if columns else np.ones((data.num_rows, 1))
+        return Sets(np.repeat(x, size, axis=0), block, labels, ends[:-1], offered)
+
+    return Layout(whole.dim, whole.blocks, True, sets, names)
+
+
+def _encoded(schema: Schema, encoder: Encoder, names: Names) -> Layout:
+    """Named actions and a context, through an encoder, row by row."""
+    room = int(getattr(encoder, "slots", 0))
+    options = {"slots": SlotTable(room=room)} if room else {}
+
+    def vectors(context: Mapping[str, Any], actions: list[dict[str, Any]]) -> Array:
+        new = [a["id"] for a in actions if room and a["id"] not in options["slots"].slots]
+        try:
+            if new:
+                options["slots"] = options["slots"].with_actions(new)
+            return encoder.encode(context, actions, **options)
+        except ValueError as error:
+            raise LogError(f"a row cannot be encoded: {error}") from None
+
+    def sets(data: pa.RecordBatch) -> Sets:
+        rows = described(data, schema)
+        encoded = [vectors(context, actions) for context, actions in rows if actions]
+        labels = [names(action["id"]) for _, actions in rows for action in actions]
+        size = np.array([len(actions) for _, actions in rows], dtype=np.int64)
+        found = np.concatenate(encoded) if encoded else np.zeros((0, encoder.dim))
+        blocks = np.zeros(len(found), np.int64)
+        return Sets(found, blocks, np.array(labels, np.int64), np.cumsum(size) - size, size)
+
+    return Layout(encoder.dim, 1, True, sets, names)
+
+
+def described(
+    data: pa.RecordBatch, schema: Schema
+) -> list[tuple[Mapping[str, Any], list[dict[str, Any]]]]:
+    """Context and actions of each row; an action is a dictionary of ``id`` and ``features``."""
+    columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
+    offered = [_plain(value) for value in column(data, str(schema.actions)).to_pylist()]
+    actions = [[_described(entry) for entry in entries or ()] for entries in offered]
+    return list(zip(_contexts(data, columns), actions, strict=True))
+
+
+def _described(entry: Any) -> dict[str, Any]:
+    """An action as an id and features; one without an id is called by its features."""
+    if not isinstance(entry, Mapping):
+        return {"id": str(entry), "features": {}}
+    features = {k: v for k, v in entry.items() if k != "id"}
+    if set(features) == {"features"}:
+        features = features["features"] or {}
+    id = str(entry["id"]) if "id" in entry else json.dumps(entry, sort_keys=True, default=str)
+    return {"id": id, "features": _flat(features)}
+
+
+def _contexts(data: pa.RecordBatch, columns: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    if len(columns) == 1:
+        values = [_plain(value) for value in column(data, columns[0]).to_pylist()]
+        if all(isinstance(value, Mapping) for value in values):
+            return [_flat(value) for value in values]
+    lists = [column(data, name).to_pylist() for name in columns]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)] or [
+        {} for _ in range(data.num_rows)
+    ]
+
+
+def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Namespaces joined to their keys by a dot, as dsjson nests them; ``_multi`` left out."""
+    out: dict[str, Any] = {}
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            out |= {f"{key}.{name}": entry for name, entry in inner.items()}
+        elif key != "_multi":
+            out[key] = inner
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """JSON text as the value it stands for; a list entry by entry; other values as they are."""
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, str) and value[:1] in "{[":
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

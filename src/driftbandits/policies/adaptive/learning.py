@@ -1,0 +1,152 @@
+"""What a round and its reward change: judge, learn, forget, and let refuted experts start again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.clock import CLOCK
+from ...core.compiling import lean_kernel
+from .amending import change_noise, change_reward, forget_along
+from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
+from .level import (
+    apply_level,
+    centre,
+    learn_level,
+    level_of,
+    loosen,
+    track,
+    weigh_banks,
+    weigh_trackers,
+)
+from .noise import any_variation, measure_noise, measure_ratio
+from .state import (
+    ANCHORED,
+    CENTRED,
+    DETECTIONS,
+    EXPERTS,
+    INFLATION,
+    LEAN,
+    MOST_EXPERTS,
+    OBSERVATIONS,
+    ORIGIN,
+    State,
+)
+from .weights import any_refuted, bank_in_force, in_force, judge, replace_refuted, residual_of
+
+
+class Parameters(NamedTuple):
+    """What the kernels need to know of a configuration; all of them floats."""
+
+    coordinates: float
+    known: float  # 1 where the noise level is given, 0 where it is estimated
+    exploration: float
+    share: float
+    never: float
+    ridge: float
+    conviction: float
+    audit_every: float
+    audit_radius: float
+    curiosity: float
+    false_alarms: float
+    noise_memory: float
+    tail_memory: float
+    temperature: float  # of choices that are drawn; 0 where none is
+
+
+@lean_kernel
+def predict_all(s: State, banks: int, reward: float) -> float:
+    """Let every expert predict; returns the squared error in units of its predicted variance."""
+    for bank in range(banks):
+        y = seen_by(s, bank, reward)
+        for j in range(int(s.counters[EXPERTS])):
+            predict(s, 2 * j + bank, s.rows[bank], y, 1.0 - bank)
+            apply_level(s, 2 * j + bank, bank)
+    residual = residual_of(s, ANCHORED)
+    if banks == 2:
+        share = 1.0 / (1.0 + np.exp(-s.counters[LEAN]))
+        residual += share * (residual_of(s, CENTRED) - residual)
+    return residual
+
+
+@lean_kernel
+def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float) -> None:
+    """Weigh experts, running means and banks by what they predicted."""
+    anchored = judge(s, ANCHORED)
+    if banks == 2:
+        weigh_trackers(s, action, reward)
+        centred = judge(s, CENTRED) - 0.5 * np.log(s.counters[INFLATION])
+        weigh_banks(s, centred - anchored, p.conviction)
+
+
+@lean_kernel
+def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
+    """Judge the experts by what they predicted, then let all of them learn the reward."""
+    if s.counters[OBSERVATIONS] == 0.0:
+        s.counters[ORIGIN] = reward
+    notice(s, action)
+    restore(s, p.coordinates, p.ridge)
+    banks = 2 if centre(s, action, age) else 1
+    residual = predict_all(s, banks, reward)
+    if any_variation(s):
+        judge_all(p, s, banks, action, reward)
+    measure_noise(s, p.coordinates, reward, residual, p.noise_memory, p.tail_memory, p.known > 0.0)
+    bank = bank_in_force(s)
+    measure_ratio(s, in_force(s, bank, p.share), level_of(s, bank))
+    learn_level(s, in_force(s, ANCHORED, p.share))
+    loosen(s)
+    for bank in range(banks):
+        y = seen_by(s, bank, reward)
+        for j in range(int(s.counters[EXPERTS])):
+            e = 2 * j + bank
+            weight = 1.0 if age == 0.0 else weight_of(s, p.coordinates, e, age)
+            absorb(s, e, s.rows[bank], y, weight, 1.0 - bank)
+    track(s, action, reward, age)
+
+
+@lean_kernel
+def advance(p: Parameters, s: State, rounds: float) -> None:
+    """Close rounds: forget, and as the open one closes let refuted experts start again."""
+    clock = s.counters[CLOCK]
+    end, closing = clock + rounds, np.floor(clock) + 1.0
+    odds = closing / p.false_alarms
+    if closing <= end and any_refuted(s, odds):
+        pass_rounds(s, p.coordinates, p.never, closing)
+        replace_refuted(s, odds)
+    pass_rounds(s, p.coordinates, p.never, end)
+    restore(s, p.coordinates, p.ridge)
+
+
+@lean_kernel
+def fits(p: Parameters, s: State, rounds: float) -> bool:
+    """Whether there is room for the experts born in ``rounds`` rounds, and for a detection."""
+    count, clock = s.facts.shape[0] // 2, s.counters[CLOCK] + rounds
+    born = count < MOST_EXPERTS and clock >= memory_of(p.coordinates, count - 1)
+    return bool(not born and s.counters[DETECTIONS] < s.detections.size)
+
+
+@lean_kernel
+def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
+    """Change all sums, and judge by the new reward in the place of the old one."""
+    x = in_force(s, ANCHORED, p.share)
+    gained = change_reward(s, p.coordinates, x, action, old, new, age)
+    change_noise(
+        s,
+        p.coordinates,
+        old,
+        new,
+        gained,
+        age,
+        p.noise_memory,
+        p.tail_memory,
+        p.known > 0.0,
+    )
+    return True
+
+
+@lean_kernel
+def forget(p: Parameters, s: State, mask: Array) -> None:
+    """Clear what is known along the coordinates of ``mask``."""
+    forget_along(s, mask)

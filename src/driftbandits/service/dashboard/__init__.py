@@ -1,0 +1,1 @@
+"""The dashboard: static files, served under /dashboard; data come from /dashboard/events."""

@@ -1,0 +1,1 @@
+"""The service over HTTP: one process, one event loop, one commit per tick."""

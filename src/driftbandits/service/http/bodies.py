@@ -1,0 +1,101 @@
+"""Bodies of requests: read within bounds, decoded into values, refused with the place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from .asgi import Headers, Receive
+from .limits import Limits
+from .problems import Problem, of_value
+
+Value = TypeVar("Value")
+
+
+class Disconnected(Exception):  # noqa: N818 - an event, nobody's error
+    """The client went away before its request was complete."""
+
+
+async def read_body(receive: Receive, headers: Headers, limits: Limits) -> bytes:
+    """The whole body, or 413 as soon as it is known to be too long."""
+    for name, value in headers:
+        if name == b"content-length" and int(value) > limits.body_bytes:
+            raise _too_long(limits)
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    body: bytes = message["body"]
+    if not message["more_body"]:
+        return _within(body, limits)
+    pieces, length = [body], len(body)
+    while message["more_body"]:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        pieces.append(message["body"])
+        length += len(pieces[-1])
+        if length > limits.body_bytes:
+            raise _too_long(limits)
+    return b"".join(pieces)
+
+
+def _within(body: bytes, limits: Limits) -> bytes:
+    if len(body) > limits.body_bytes:
+        raise _too_long(limits)
+    return body
+
+
+def _too_long(limits: Limits) -> Problem:
+    rule = f"a body must have at most {limits.body_bytes} bytes"
+    return Problem(413, "body_too_long", "Body too long", rule)
+
+
+class Body(Generic[Value]):
+    """What turns bytes into values of one type."""
+
+    def __init__(self, kind: type[Value], limits: Limits) -> None:
+        self._decode = msgspec.json.Decoder(kind).decode
+        self._depth = limits.depth
+
+    def read(self, body: bytes) -> Value:
+        """The value of a body; what is wrong is refused with its place."""
+        try:
+            value = self._decode(body)
+        except msgspec.ValidationError as error:
+            raise of_value(error) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Problem(400, "not_json", "Body is not JSON", str(error)) from None
+        except RecursionError:
+            raise _too_deep(self._depth) from None
+        # An opening bracket per level: few brackets cannot be nested deeply.
+        if body.count(b"{") + body.count(b"[") > self._depth and _deeper(value, self._depth):
+            raise _too_deep(self._depth)
+        return value
+
+
+def _too_deep(depth: int) -> Problem:
+    rule = f"objects and lists must be nested at most {depth} deep"
+    return Problem(422, "too_deep", "Body nested too deeply", rule)
+
+
+def _deeper(value: Any, depth: int) -> bool:
+    """Whether objects and lists are nested more than ``depth`` deep."""
+    level: Sequence[Any] = [value]
+    for _ in range(depth):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Sequence[Any]:
+    """The containers in a container; what is none has nothing inside."""
+    if isinstance(value, msgspec.Struct):
+        value = [getattr(value, name) for name in value.__struct_fields__]
+    elif isinstance(value, dict):
+        value = list(value.values())
+    elif not isinstance(value, list):
+        return ()
+    return [inner for inner in value if isinstance(inner, (dict, list, msgspec.Struct))]

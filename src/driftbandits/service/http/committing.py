@@ -1,0 +1,90 @@
+"""One commit per tick of the event loop: whatever ran in a tick becomes durable together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from ..errors import JournalError
+
+JOURNAL_FAILED = 74  # EX_IOERR of sysexits.h
+
+_log = logging.getLogger("driftbandits.service")
+
+
+class Durable(Protocol):
+    """What has something to commit: a `House`."""
+
+    @property
+    def pending(self) -> int:
+        """Number of records that are not on disk yet."""
+
+    def commit(self) -> None:
+        """Put them there, all or none."""
+
+
+def end_process(error: JournalError) -> None:
+    """End at once: memory is ahead of the disk, and nobody has been told yet.
+
+    A commit after a failed one can succeed although the failed one is lost, so there is no retry.
+    """
+    _log.critical("journal failed, ending: %s", error)
+    logging.shutdown()
+    os._exit(JOURNAL_FAILED)
+
+
+class Committer:
+    """Commits once per tick, then lets the answers of that tick go.
+
+    The requests that are ready in a tick of the event loop run one after the other. The first of
+    them schedules the commit, which the loop runs after the others of the same tick. No thread
+    is involved: a writer thread would have to win back the interpreter lock for every commit.
+
+    Args:
+        house: What to commit.
+        measured: Called with the seconds and the number of records of each commit.
+        failed: Called with the error of a commit; must not return.
+    """
+
+    def __init__(
+        self,
+        house: Durable,
+        *,
+        measured: Callable[[float, int], None] = lambda seconds, records: None,
+        failed: Callable[[JournalError], None] = end_process,
+    ) -> None:
+        self._house, self._measured, self._failed = house, measured, failed
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def durable(self) -> asyncio.Future[None]:
+        """A future that is done once everything that has run so far is on disk."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        if not self._waiting:
+            loop.call_soon(self._commit)
+        self._waiting.append(future)
+        return future
+
+    def _commit(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self.commit_now()
+        for future in waiting:
+            if not future.done():  # a cancelled request no longer waits
+                future.set_result(None)
+
+    def commit_now(self) -> None:
+        """Commit what is pending, if anything is."""
+        records = self._house.pending
+        if not records:
+            return
+        start = time.perf_counter()
+        try:
+            self._house.commit()
+        except JournalError as error:
+            self._failed(error)
+            raise
+        self._measured(time.perf_counter() - start, records)

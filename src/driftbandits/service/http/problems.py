@@ -1,0 +1,95 @@
+"""Problem documents (RFC 9457): what is wrong with a request, for people and programs."""
+
+from __future__ import annotations
+
+import http
+from typing import Any
+
+import msgspec
+
+from ..errors import ServiceError
+
+MEDIA_TYPE = b"application/problem+json"
+RETRY_AFTER_SECONDS = 1
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
+    """A refusal of a request.
+
+    Attributes:
+        status: Status code of HTTP.
+        code: Short name that does not change; the ``type`` is made of it.
+        title: What kind of problem it is.
+        detail: What is wrong this time.
+        field: Path to the value that is wrong, such as ``$.actions[3].id``; "" if it is no value.
+    """
+
+    def __init__(self, status: int, code: str, title: str, detail: str, *, field: str = "") -> None:
+        super().__init__(f"{title}: {detail}")
+        self.status, self.code, self.title, self.detail = status, code, title, detail
+        self.field = field
+
+    @property
+    def closes(self) -> bool:
+        """Whether the rest of the connection cannot be trusted, or is not wanted."""
+        return self.status in (408, 413, 431)
+
+    def document(self) -> dict[str, Any]:
+        """The members of the document."""
+        document = {
+            "type": f"urn:driftbandits:problem:{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        return {**document, "field": self.field} if self.field else document
+
+
+def of_service(error: ServiceError) -> Problem:
+    """The problem document of an error that the hosted policies raise."""
+    return Problem(error.status, error.code, error.title, error.detail)
+
+
+def of_value(error: msgspec.ValidationError, code: str = "bad_value") -> Problem:
+    """The problem document of a body whose JSON is right and whose values are not.
+
+    Examples:
+        >>> import msgspec
+        >>> try:
+        ...     msgspec.json.decode(b'{"a": [1, "x"]}', type=dict[str, list[int]])
+        ... except msgspec.ValidationError as error:
+        ...     problem = of_value(error)
+        >>> problem.detail, problem.field
+        ('Expected `int`, got `str`', '$[...][1]')
+    """
+    detail, _, place = str(error).partition(" - at `")
+    return Problem(422, code, "Value not understood", detail, field=place.removesuffix("`") or "$")
+
+
+def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
+    """Headers that go with a problem."""
+    headers = [(b"content-type", MEDIA_TYPE)]
+    if problem.status == 503:
+        headers.append((b"retry-after", b"%d" % RETRY_AFTER_SECONDS))
+    if problem.status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="driftbandits"'))
+    if problem.closes:
+        headers.append((b"connection", b"close"))
+    return headers
+
+
+def problem_bytes(problem: Problem) -> bytes:
+    """A whole answer of HTTP/1.1, for connections that never reach the application."""
+    body = _encode(problem.document())
+    lines = [b"HTTP/1.1 %d %s" % (problem.status, _phrase(problem.status))]
+    lines += [b"%s: %s" % header for header in headers_of(problem)]
+    lines += [b"content-length: %d" % len(body)]
+    if not problem.closes:
+        lines.append(b"connection: close")
+    return b"\r\n".join([*lines, b"", body])
+
+
+def _phrase(status: int) -> bytes:
+    return http.HTTPStatus(status).phrase.encode()

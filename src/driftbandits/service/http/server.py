@@ -1,0 +1,166 @@
+"""The server: a house behind a socket, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from ..errors import JournalError
+from ..house import House
+from .app import App
+from .around import Around
+from .committing import end_process
+from .endpoints import Endpoints
+from .keys import Keyring
+from .limits import Limits
+from .listening import Address
+from .protocol import BoundedProtocol, sweep
+from .upkeep import Upkeep
+from .vitals import Vitals
+
+_log = logging.getLogger("driftbandits.service")
+_PERIOD = 1.0  # seconds between looks at deadlines and slow clients
+
+
+class Server:
+    """One house on one socket.
+
+    Args:
+        house: The hosted policies. The server commits for it and closes it at the end.
+        listener: A bound socket.
+        keyring: Who may do what; empty: everybody everything, for loopback only.
+        limits: How much is taken of what.
+        backups: Folder for copies of the journal.
+        keep_days: Age in days up to which records are kept; None to keep all.
+    """
+
+    def __init__(
+        self,
+        house: House,
+        listener: socket.socket,
+        *,
+        keyring: Keyring,
+        limits: Limits,
+        backups: Path | None = None,
+        keep_days: float | None = None,
+    ) -> None:
+        self._house, self._listener, self._limits = house, listener, limits
+        self._upkeep = Upkeep(house, folder=backups, keep_days=keep_days)
+        self.app = make_app(house, keyring=keyring, limits=limits, upkeep=self._upkeep)
+        self._uvicorn = _Uvicorn(_config(self.app, limits))
+
+    @property
+    def url(self) -> str:
+        """Where it can be reached."""
+        host, port = self._listener.getsockname()[:2]
+        return f"http://{Address(host, port)}"
+
+    def run(self, *, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until SIGTERM or SIGINT; then finish what is under way, and close the house."""
+        with asyncio.Runner(loop_factory=self._uvicorn.config.get_loop_factory()) as runner:
+            runner.run(self._serve(ready))
+        self._close()
+
+    def stop(self) -> None:
+        """Begin to end: no new connections, and answers to what is under way."""
+        self.app.draining = True
+        self._uvicorn.should_exit = True
+
+    async def _serve(self, ready: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(ValueError, RuntimeError):  # not in the main thread
+                loop.add_signal_handler(number, self.stop)
+        regular = asyncio.ensure_future(self._regularly(ready))
+        try:
+            await self._uvicorn.serve(sockets=[self._listener])
+        finally:
+            regular.cancel()
+
+    async def _regularly(self, ready: Callable[[], None]) -> None:
+        """Once per second: close what has waited too long, and send slow clients away."""
+        while not self._uvicorn.started:
+            await asyncio.sleep(0.001)
+        ready()
+        while True:
+            await asyncio.sleep(_PERIOD)
+            try:
+                self._look()
+            except JournalError as error:
+                end_process(error)
+            except Exception as error:  # the next look may do better; requests go on
+                _log.error("looking after the house failed", exc_info=error)
+
+    def _look(self) -> None:
+        self._house.expire()
+        self.app.committer.commit_now()
+        removed = self._upkeep.look(time.time())
+        if removed:
+            _log.info("removed %d old records", removed)
+        now = asyncio.get_running_loop().time()
+        self.app.vitals.slow_clients += sweep(self._uvicorn.server_state.connections, now)
+
+    def _close(self) -> None:
+        try:
+            self._house.close()
+        except JournalError as error:
+            end_process(error)
+        _log.info("ended; everything is on disk")
+
+
+def make_app(house: House, *, keyring: Keyring, limits: Limits, upkeep: Upkeep) -> App:
+    """The application with all its routes."""
+    vitals = Vitals()
+    around = Around(house, vitals, draining=lambda: app.draining)
+    routes = [
+        *Endpoints(house, limits).routes(),
+        *_personalizer(house, limits),
+        *upkeep.routes(),
+        *around.routes(),
+    ]
+    around.describe(routes)
+    app = App(house, keyring=keyring, limits=limits, vitals=vitals, routes=routes)
+    return app
+
+
+def _personalizer(house: House, limits: Limits) -> list[Any]:
+    from ..personalizer import Personalizer
+
+    return Personalizer(house, limits).routes()
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn without its handling of signals: it ends the process before the house is closed."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _config(app: App, limits: Limits) -> uvicorn.Config:
+    protocol = type("Protocol", (BoundedProtocol,), {"limits": limits})
+    # Heads of requests, where keys are, are never logged: no access log, no trace.
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        loop="auto",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=4096,
+        timeout_keep_alive=round(limits.idle_seconds),
+        timeout_graceful_shutdown=round(limits.drain_seconds),
+    )
