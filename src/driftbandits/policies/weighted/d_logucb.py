@@ -30,7 +30,7 @@ LIMIT = 15.0
 STEPS = 200  # at most: halving a bracket of 1e50 takes no more, and Newton's steps far fewer
 
 
-# Those of the weighted family, and the log odds of an action of zeros; all of them floats.
+# Those of the weighted family, and the log odds of an action of zeros.
 Parameters = extended(family.Parameters, "offset", module=__name__)
 
 
@@ -140,7 +140,8 @@ class DLogUCB(WeightedPolicy):
     arrival. An amendment changes b exactly, and leaves the point of linearisation.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round.
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+            `driftbandits.theory.tuning.discount`.
         rate: Click rate of an action of zeros, and what is expected before anything is learned. A
             rough guess of the overall rate does; ½ is the model without an offset.
         noise: φ, deviation of rewards in units of √(μ(1 − μ)). Clicks have 1, and the radius is
@@ -170,9 +171,9 @@ class DLogUCB(WeightedPolicy):
 
     @classmethod
     def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
-        """The discount for the problem's budget and horizon; its noise plays no part."""
-        gamma = rules.discount(**problem.drift(tuning))
-        return cls(**{**problem.common(tuning), "gamma": gamma, "noise": cls.noise, **options})
+        """D-LinUCB's discount for the problem; its noise plays no part. See `DLinUCB.tuned`."""
+        own = {"gamma": rules.discount(**problem.drift(tuning)), "noise": cls.noise}
+        return cls(**{**problem.common(tuning), **own, **options})
 
     def probabilities(self, actions: Any) -> Array:
         """Estimated click rates μ(o + aᵀθ̂) of ``actions`` (K, d), shape (K,)."""
