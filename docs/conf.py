@@ -31,7 +31,7 @@ default_role = "py:obj"
 nitpicky = True
 _INTERNAL = "|".join(
     [
-        r"driftbandits\.logs\.(reading|fit|drift|sources|targets)\b.*",
+        r"driftbandits\.logs\.(agents|reading|fit|drift|sources|targets)\b.*",
         r"driftbandits\.agent\.open_decisions\b.*",
         r"driftbandits\.features",
     ]

@@ -18,7 +18,7 @@ PARTS = {
     "estimator": (["test_estimator.py", "test_confidence.py"], ""),
     "objects": (
         ["test_contract.py", "test_testing.py", "test_dynamic_linucb.py", "test_bad_input.py"],
-        "(test_promise and d=3 and not long_silence) or broken or a_change or quantile"
+        "(test_promise and few and not long_silence) or broken or a_change or quantile"
         " or test_select or test_advance",
     ),
 }

@@ -23,7 +23,7 @@ every_policy = pytest.mark.parametrize("cls", POLICIES.values(), ids=POLICIES.ke
 
 
 @every_policy
-@pytest.mark.parametrize("problem", [PROBLEM, LARGER], ids=["d=3", "d=17"])
+@pytest.mark.parametrize("problem", [PROBLEM, LARGER], ids=["few", "many"])
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
 def test_promise(check: Callable[[Policy], None], problem: Problem, cls: type[Policy]) -> None:
     check(cls.tuned(problem))
