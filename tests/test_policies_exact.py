@@ -392,8 +392,8 @@ def test_compiled_code_counts_late_changes_by_itself() -> None:
         policy.advance(rounds=9)
     rows, rewards = np.ones((3, 1)), np.ones(3)
     by_object.update(rows, rewards, round=[2, 9, 10])
-    ages = np.array([7.0, 0.0, -1.0])
-    by_kernel._calls.learn_many(by_kernel._packed, rows, rewards, ages, 0.0, 0)
+    observed = np.array([2.0, 9.0, 10.0])
+    by_kernel._calls.learn_many(by_kernel._packed, rows, rewards, observed, 0.0, 0)
     assert by_kernel.radius == by_object.radius
 
 
