@@ -11,7 +11,7 @@ import numpy as np
 from ...core.arrays import Array, open_unit, whole
 from ...core.compiling import inline_kernel, lean_kernel
 from ...core.entry_points import Kernels, never_misses
-from ...core.linalg import copy, inner, whiten
+from ...core.linalg import clear, copy, inner, whiten
 from ...least_squares.amending import amend_memory
 from ...least_squares.forgetting import UNIT, remember
 from ..inputs import action_rows
@@ -89,6 +89,18 @@ def fitted(prediction: float, spread: float, offset: float, reward: float) -> fl
 def clipped(reward: float) -> float:
     """The reward as the model can have it."""
     return min(max(reward, 0.0), 1.0)
+
+
+@inline_kernel
+def prepare(p: Any, s: Any) -> None:
+    """As the family does; what its factor of Ṽ leaves below the diagonal is cleared.
+
+    That depends on the factors made before, and so on who asked for what. Nothing reads it, but a
+    state should depend on what was learned alone.
+    """
+    family.prepare(p, s)
+    for i in range(1, s.theta.size):
+        clear(s.work[i, :i])
 
 
 @inline_kernel
@@ -173,7 +185,12 @@ class DLogUCB(Discounted, WeightedPolicy):
     """
 
     kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
-        name="d_logucb", Parameters=Parameters, learn=learn, amend=amend, misses=never_misses
+        name="d_logucb",
+        Parameters=Parameters,
+        learn=learn,
+        prepare=prepare,
+        amend=amend,
+        misses=never_misses,
     )
     late_rewards: ClassVar[str] = "linearised at the estimate of its arrival"
 
