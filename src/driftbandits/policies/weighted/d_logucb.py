@@ -170,8 +170,8 @@ class DLogUCB(Discounted, WeightedPolicy):
         rate: Click rate of an action of zeros, and what is expected before anything is learned. A
             rough guess of the overall rate does; ½ is the model without an offset.
         noise: φ, deviation of rewards in units of √(μ(1 − μ)). Clicks have 1, and the radius is
-            then what D-LinUCB's would be. The default explores less, which lost less wherever it
-            was measured (docs/clicks.md).
+            then what D-LinUCB's would be. The default explores less: in four replications that
+            lost less on articles, and the same within the errors on features.
         restore_every: Rounds after which λ is put back in place; see `DLinUCB`.
 
     Examples:
