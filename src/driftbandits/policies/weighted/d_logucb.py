@@ -11,7 +11,7 @@ import numpy as np
 from ...core.arrays import Array, open_unit, whole
 from ...core.compiling import lean_kernel
 from ...core.entry_points import Kernels, never_misses
-from ...core.linalg import copy, inner, whiten
+from ...core.linalg import clear, copy, inner, whiten
 from ...core.tuples import extended
 from ...least_squares.amending import amend_memory
 from ...least_squares.forgetting import UNIT, remember
@@ -75,6 +75,18 @@ def fitted(prediction: float, spread: float, offset: float, reward: float) -> fl
 def clipped(reward: float) -> float:
     """The reward as the model can have it."""
     return min(max(reward, 0.0), 1.0)
+
+
+@lean_kernel
+def prepare(p: Any, s: Any) -> None:
+    """As the family does; what its factor of Ṽ leaves below the diagonal is cleared.
+
+    That depends on the factors made before, and so on who asked for what. Nothing reads it, but a
+    state should depend on what was learned alone.
+    """
+    family.prepare(p, s)
+    for i in range(1, s.theta.size):
+        clear(s.work[i, :i])
 
 
 @lean_kernel
@@ -145,8 +157,8 @@ class DLogUCB(WeightedPolicy):
         rate: Click rate of an action of zeros, and what is expected before anything is learned. A
             rough guess of the overall rate does; ½ is the model without an offset.
         noise: φ, deviation of rewards in units of √(μ(1 − μ)). Clicks have 1, and the radius is
-            then what D-LinUCB's would be. The default explores less, which lost less wherever it
-            was measured (docs/how-to/clicks.md).
+            then what D-LinUCB's would be. The default explores less: in four replications that
+            lost less on articles, and the same within the errors on features.
         restore_every: Rounds after which λ is put back in place; see `DLinUCB`.
 
     Examples:
@@ -160,7 +172,12 @@ class DLogUCB(WeightedPolicy):
     """
 
     kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
-        name="d_logucb", Parameters=Parameters, learn=learn, amend=amend, misses=never_misses
+        name="d_logucb",
+        Parameters=Parameters,
+        learn=learn,
+        prepare=prepare,
+        amend=amend,
+        misses=never_misses,
     )
     late_rewards: ClassVar[str] = "linearised at the estimate of its arrival"
 
