@@ -111,6 +111,8 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
         worth = min(moments.effective, 1.0 + found.freedom)
         error = found.error if told else float("nan")
         low, high = t_interval(found.mean, error, worth, found.skewness)
+        if cell.anytime is not None and LOGGING not in name:  # a mean reward lies within bounds
+            low, high = np.clip([low, high], cell.anytime.least, cell.anytime.largest).tolist()
         return policy, period, name, found.mean, low, high, moments.rows, moments.effective
 
     if policy == LOGGING:

@@ -23,7 +23,7 @@ from .targets import Target, parse
 from .value import Value, value
 from .world import LogModel, to_environment
 
-_ROWS = 65_536
+_ROWS = 16_384
 
 
 class Log(LogReader):

@@ -122,11 +122,11 @@ Opened = tuple[int | None, Reader, tuple[str, ...]]
 
 
 def _parquet(path: Path, rows: int, drop: bool) -> Opened:
-    with pa.parquet.ParquetFile(path) as file:
+    with pa.parquet.ParquetFile(path, pre_buffer=False) as file:
         total = file.metadata.num_rows
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        with pa.parquet.ParquetFile(path) as file:
+        with pa.parquet.ParquetFile(path, pre_buffer=False) as file:
             groups: list[int] = []
             left = skip
             for group in range(file.num_row_groups):
