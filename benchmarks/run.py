@@ -13,6 +13,7 @@ from . import (
     libraries,
     logs,
     online,
+    replay,
     scaling,
     service,
     simulation,
@@ -30,6 +31,7 @@ HEADING = Heading(
 SECTIONS: tuple[ModuleType, ...] = (
     simulation,
     online,
+    replay,
     features,
     adaptive,
     catalogue,

@@ -107,7 +107,7 @@ def main(kind: str, folder: Path) -> None:
         house = house_of(MemoryStore() if kind == "memory" else SQLiteStore(folder / "journal"))
     listener = bound_socket(Address("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    server = Server(house, listener, keyring=Keyring(), limits=Limits())
+    server = Server(house, listener, keyring=Keyring(), limits=Limits(), collect_seconds=600.0)
     server.run(ready=lambda: print(port, flush=True))
 
 

@@ -1,4 +1,4 @@
-"""Start-up: the first decision of a second process, and what a first-ever reproduction compiles."""
+"""Start-up: first decisions, with and without compiled code, and what a reproduction compiles."""
 
 from __future__ import annotations
 
@@ -19,6 +19,21 @@ from driftbandits import DLinUCB
 policy = DLinUCB(dim=2, gamma=0.99)
 policy.select(np.eye(2))
 """
+
+# Processor time of the first decision, its reward, and a late one.
+_FIRST_REWARDS = """
+import time
+import numpy as np
+from driftbandits import {policy}
+actions, policy = np.eye(20), {policy}(dim=20, {options})
+start = time.process_time()
+chosen = policy.select(actions)
+policy.update(actions[chosen], 0.5)
+policy.update(actions[0], 0.5, round=1)
+print(time.process_time() - start)
+"""
+# Seconds that it may take.
+_AIMS = {"DLinUCB": ("gamma=0.99", 5.0), "AdaptiveLinUCB": ("", 8.0)}
 
 # All that `driftbandits reproduce` compiles, without playing more than two rounds of each.
 _REPRODUCE = """
@@ -69,7 +84,21 @@ def run(*, quick: bool, say: Say) -> list[Row]:
             NAME, "second process", "import and first decision", warm, unit="s", aim=at_most(1.5)
         ),
     ]
-    return rows + _compilation(1 if quick else 3, say)
+    repetitions = 1 if quick else 3
+    return rows + _first_rewards(repetitions, say) + _compilation(repetitions, say)
+
+
+def _first_rewards(repetitions: int, say: Say) -> list[Row]:
+    rows = []
+    for policy, (options, aim) in _AIMS.items():
+        say(f"startup: the first decision and rewards of {policy}")
+        code, cpu = _FIRST_REWARDS.format(policy=policy, options=options), np.empty(repetitions)
+        for repetition in range(repetitions):
+            with tempfile.TemporaryDirectory() as cache:
+                cpu[repetition] = float(_python(code, cache))
+        what = "processor time of select, update and a late reward, d = 20"
+        rows.append(summary(NAME, policy, what, cpu, unit="s", aim=at_most(aim)))
+    return rows
 
 
 def _compilation(repetitions: int, say: Say) -> list[Row]:
@@ -86,7 +115,7 @@ def _compilation(repetitions: int, say: Say) -> list[Row]:
             "processor time compiling",
             cpu,
             unit="s",
-            aim=at_most(30),
+            aim=at_most(15),
             note="as numba counts it",
         ),
         summary(NAME, "first reproduction ever", "wall time compiling", wall, unit="s"),

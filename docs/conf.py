@@ -29,7 +29,13 @@ myst_heading_anchors = 4
 # Reference: `name` in a docstring is a link; own names that cannot be found fail the build.
 default_role = "py:obj"
 nitpicky = True
-_INTERNAL = r"driftbandits\.logs\.(reading|fit|drift|sources|targets)\b.*|driftbandits\.features"
+_INTERNAL = "|".join(
+    [
+        r"driftbandits\.logs\.(reading|fit|drift|sources|targets)\b.*",
+        r"driftbandits\.agent\.open_decisions\b.*",
+        r"driftbandits\.features",
+    ]
+)
 nitpick_ignore_regex = [(r"py:.*", rf"(?!driftbandits).*|.*\.PolicyClass|{_INTERNAL}")]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -16,7 +16,7 @@ from driftbandits.environments import Environment
 from driftbandits.experiments.leaderboard import ratio_of_means, suite
 from driftbandits.experiments.settings import prepare
 from driftbandits.experiments.standings import table
-from driftbandits.simulation import simulate
+from driftbandits.simulation import Recording, simulate
 
 from .elsewhere.everyday import EVERYDAY
 
@@ -66,7 +66,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
             policies,
             replications=replications,
             seed=SEED,
-            regret_rounds=(environment.horizon,),
+            record=Recording(regret=(environment.horizon,)),
         )
         cells = [name, f"{result.final(DEFAULTS).mean():.1f}"]
         for label in CHANGES:

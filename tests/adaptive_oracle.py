@@ -335,8 +335,8 @@ class Definition:
         far = inflation * (centred[known] ** 2 / scales[known]).sum()
         length = (seen.action[known] ** 2 / scales[known]).sum()
         gain *= min(1.0, far / length) if length > 0 else 0.0
-        self.lean = min(28.0, max(-28.0, self.lean + min(1.0, max(-1.0, gain))))
-        if self.lean > 8:
+        self.lean = min(28.0, max(-28.0, self.lean + min(0.3, max(-1.0, gain))))
+        if self.lean > 3:
             self.moving = 1
         elif self.lean < 0:
             self.moving = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -76,3 +78,27 @@ def connected(**options: Any) -> Iterator[httpx.Client]:
     """A plain HTTP client of such a server."""
     with serving(**options) as server, httpx.Client(base_url=server.url, timeout=60.0) as client:
         yield client
+
+
+@contextmanager
+def process(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`driftbandits serve` without settings, and the address that it prints."""
+    command = [sys.executable, "-u", "-m", "driftbandits", "serve", "--listen", "127.0.0.1:0"]
+    started = subprocess.Popen(
+        [*command, "--data", str(folder), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert started.stdout is not None
+    try:
+        url = ""
+        while not url:
+            line = started.stdout.readline()
+            assert line, "the server ended before it was ready"
+            if line.startswith("serving on "):
+                url = line.split()[2].rstrip(",")
+        yield started, url
+    finally:
+        started.kill()
+        started.communicate()

@@ -23,7 +23,7 @@ from driftbandits.environments import (
     canonical_basis,
 )
 from driftbandits.environments.random_paths import RandomJumps
-from driftbandits.simulation import simulate
+from driftbandits.simulation import Recording, simulate
 from oracles import Floats, Update
 from test_policies_exact import apply
 
@@ -168,7 +168,9 @@ def test_randomness_costs_little() -> None:
             "plain": AdaptiveLinUCB(dim=environment.dim),
             "sampled": AdaptiveSampling(dim=environment.dim, floor=0.01),
         }
-        result = simulate(environment, pair, replications=30, seed=11, regret_rounds=(3000,))
+        result = simulate(
+            environment, pair, replications=30, seed=11, record=Recording(regret=(3000,))
+        )
         plain, sampled = result.final("plain"), result.final("sampled")
         logs.append(math.log(sampled.mean() / plain.mean()))
         spread = sampled / sampled.mean() - plain / plain.mean()

@@ -22,6 +22,7 @@ from driftbandits import (
     DetectRestartLinUCB,
     DLinTS,
     DLinUCB,
+    DRandLinUCB,
     DynamicLinUCB,
     LBWeightUCB,
     LinUCB,
@@ -30,6 +31,7 @@ from driftbandits import (
     RestartUCB,
     SWLinUCB,
 )
+from driftbandits import events as happened
 from oracles import Advance, Amend, Bounds, Change, Event, Exact, Forget, History, Late, Source
 
 TOLERANCE = 1e-8
@@ -43,6 +45,7 @@ MEMBERS: list[tuple[Callable[..., Any], Weigh]] = [
     (LinUCB, History.undiscounted),
     (partial(DLinUCB, gamma=0.93), lambda h: h.discounted(0.93)),
     (partial(DLinTS, gamma=0.9), lambda h: h.discounted(0.9)),
+    (partial(DRandLinUCB, gamma=0.9), lambda h: h.discounted(0.9)),
     (partial(LBWeightUCB, gamma=0.97), lambda h: h.discounted(0.97)),
     (partial(SWLinUCB, window=9), lambda h: h.windowed(9)),
     (partial(OracleRestartLinUCB, change_points=(6, 15)), lambda h: h.restarted((6, 15))),
@@ -74,20 +77,23 @@ def streams(draw: st.DrawFn) -> tuple[Bounds, Source, bool]:
 
 
 def tell(policy: Any, event: Event | Change, history: History) -> None:
-    """The call that an event stands for; ``history`` is that before the event."""
+    """Make the call that an event stands for; ``history`` is that before the event."""
+    policy.apply(recorded(event, history))
+
+
+def recorded(event: Event | Change, history: History) -> happened.Event:
+    """An event as the package records it."""
     if isinstance(event, Amend):
         i = event.observation
-        policy.amend(
-            history.actions[i], round=history.rounds[i], old=history.rewards[i], new=event.new
-        )
-    elif isinstance(event, Forget):
-        policy.forget(event.coordinates)
-    elif isinstance(event, Advance):
-        policy.advance(rounds=event.rounds)
-    elif isinstance(event, Late):
-        policy.update(event.actions, event.rewards, round=event.rounds)
-    else:
-        policy.update(event.actions, event.rewards)
+        known = history.actions[i], history.rounds[i], history.rewards[i]
+        return happened.Amend(*known, event.new)
+    if isinstance(event, Forget):
+        return happened.Forget(event.coordinates)
+    if isinstance(event, Advance):
+        return happened.Advance(event.rounds)
+    if isinstance(event, Late):
+        return happened.Learn(event.actions, event.rewards, event.rounds)
+    return happened.Update(event.actions, event.rewards)
 
 
 def assert_close(got: Any, expected: Any, what: str, tolerance: float, scale: float) -> None:
@@ -117,6 +123,22 @@ def assert_knows(
 
 Stream = tuple[Bounds, Source, bool]
 Member = tuple[Callable[..., Any], Weigh]
+
+
+@given(streams(), members, st.integers(1, 60))
+def test_a_replay_knows_what_the_sums_say(stream: Stream, member: Member, count: int) -> None:
+    """Compiled, and all at once: rewards on time and late, amended ones, forgotten coordinates."""
+    bounds, source, fractional = stream
+    plain = oracles.random_events(source, count, fractional=fractional)
+    make, weigh = member
+    policy, history, events = make(**vars(bounds)), History(), list[happened.Event]()
+    for event in oracles.with_changes(source, plain):
+        events.append(recorded(event, history))
+        history.apply(event)
+        if source.rng.random() < 0.1:
+            events.append(happened.Select(source.actions(3)))
+    policy.replay(events)
+    assert_knows(policy, history, weigh(history), bounds)
 
 
 @given(streams(), members, st.integers(1, 60))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import driftbandits
 from draws import Rows
 from driftbandits import FixedCatalogue, LinUCB
+from driftbandits.cli import cli
 from driftbandits.core import compiling
 from driftbandits.environments import Environment, Gaussian, PiecewiseConstant, canonical_basis
 from driftbandits.least_squares import estimator
@@ -151,3 +154,59 @@ def test_an_edited_kernel_is_compiled_anew(tmp_path: Path) -> None:
     assert source.count("2.0 * np.log(1.0 / delta)") == 1
     kernel.write_text(source.replace("2.0 * np.log(1.0 / delta)", "8.0 * np.log(1.0 / delta)"))
     assert radius_of(package, cache) > before * 1.5
+
+
+LIFE = """
+import numpy as np
+from numba.core import event
+
+from driftbandits import Agent, DLinTS
+from driftbandits.agent.preparing import compile_calls
+from driftbandits.features import Cyclic, Features, PerAction
+
+compile_calls(DLinTS)
+
+
+class Compiled(event.Listener):
+    functions = []
+
+    def on_start(self, event):
+        self.functions.append(event.data["dispatcher"].__qualname__)
+
+    def on_end(self, event):
+        pass
+
+
+event.register("numba:compile", Compiled())
+policy, actions = DLinTS(dim=5, gamma=0.9, noise=0.1, floor=0.1), np.eye(5)
+for t in range(40):
+    decision = policy.decide(actions)
+    policy.update(actions[decision.index], 0.1 * t, round=decision.round)
+    policy.update(actions[policy.select(actions)], 1.0)
+policy.amend(actions[decision.index], round=decision.round, old=3.9, new=0.0)
+policy.forget([2, 3])
+policy.widths(actions), policy.theta, policy.propensities(actions), policy.copy().state()
+features = Features(context={"hour": Cyclic(24)}, per_action=PerAction(slots=4))
+agent = Agent(features=features, policy=DLinTS(dim=features.dim, gamma=0.9, noise=1.0), wait=2.0)
+for t in range(30):
+    choice = agent.decide({"hour": t % 24}, ["a", "b", f"c{t // 5}"], now=float(t))
+    agent.reward(choice.id, 1.0, now=t + 0.5)
+agent.remove(["a"])
+agent.explain()
+print(Compiled.functions)
+"""
+
+
+@compiled_only
+@pytest.mark.thorough
+def test_what_an_agent_calls_is_compiled_beforehand(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", LIFE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_command_compiles_policies_by_label_or_class() -> None:
+    done = CliRunner().invoke(cli, ["compile", "Random"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert re.fullmatch(r"Random: ready after \d+\.\d s\n", done.output)

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = {str(p.relative_to(ROOT)): p for p in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]}
 PUBLIC = (
     "driftbandits",
+    "driftbandits.agent",
+    "driftbandits.client",
     "driftbandits.environments",
     "driftbandits.events",
     "driftbandits.experiments",
@@ -122,7 +124,6 @@ def test_pages_that_the_code_names_exist() -> None:
 
 REFERENCED = (
     *PUBLIC,
-    "driftbandits.agent",
     "driftbandits.theory.bounds",
     "driftbandits.theory.tuning",
 )

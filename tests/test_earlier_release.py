@@ -19,7 +19,7 @@ import driftbandits
 from driftbandits import AdaptiveLinUCB, DLinUCB, SWLinUCB, load
 from driftbandits.core.storage import StateFileError, read_state
 from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
-from driftbandits.simulation import Result, simulate
+from driftbandits.simulation import Recording, Result, simulate
 from driftbandits.simulation.engine import Plan
 from driftbandits.simulation.parts import Parts
 from driftbandits.testing.policies.lives import play
@@ -118,7 +118,7 @@ def test_a_part_is_found(tmp_path: Path) -> None:
     found = dict(Parts(tmp_path, "run").finished(Plan(environment, policies, 0, (10, 20, 40))))
     assert set(found) == {0}
     assert found[0].states == {}
-    played = simulate(environment, policies, replications=1, regret_rounds=(10, 20, 40))
+    played = simulate(environment, policies, replications=1, record=Recording(regret=(10, 20, 40)))
     np.testing.assert_allclose(found[0].regret, played.regret[:, 0], rtol=1e-9)
 
 

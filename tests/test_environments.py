@@ -9,6 +9,7 @@ import pytest
 
 from driftbandits.environments import (
     ActionSequence,
+    Bernoulli,
     Block,
     Bounded,
     Catalogue,
@@ -174,20 +175,45 @@ def test_canonical_basis_is_the_identity() -> None:
 
 
 def test_noise_has_the_stated_size() -> None:
-    actions = np.ones((1, 2, 3))
-    normal = Gaussian(2.0).start(RNG(0))(actions, 40_000)
+    actions, means = np.ones((1, 2, 3)), np.zeros((40_000, 3))
+    normal = Gaussian(2.0).start(RNG(0))(actions, means)
     assert normal.std() == pytest.approx(2.0, rel=4 / np.sqrt(2 * 40_000))
-    bounded = Bounded(2.0).start(RNG(0))(actions, 40_000)
+    bounded = Bounded(2.0).start(RNG(0))(actions, means)
     assert np.abs(bounded).max() <= 2.0
     assert bounded.std() == pytest.approx(2.0 / np.sqrt(3), rel=0.02)
 
 
 def test_heteroscedastic_noise_follows_the_action() -> None:
     noise = Heteroscedastic(lambda a: a[:, 0, :], level=3.0)
-    values = noise.start(RNG(0))(np.array([[[1.0, 3.0]]]), 10_000)
+    values = noise.start(RNG(0))(np.array([[[1.0, 3.0]]]), np.zeros((10_000, 2)))
     np.testing.assert_allclose(values[:, 1], 3 * values[:, 0])
     with pytest.raises(ValueError, match="scale"):
-        noise.start(RNG(0))(np.array([[[4.0]]]), 1)
+        noise.start(RNG(0))(np.array([[[4.0]]]), np.zeros((1, 1)))
+
+
+def test_clicks_come_with_the_probability_that_the_mean_is() -> None:
+    """Within 4.5 standard errors for each of four means: a chance of 3e-5 to fail."""
+    rates = np.array([0.0, 0.05, 0.4, 1.0])
+    source = environment(
+        path=Trajectory(np.tile(rates, (20_000, 1))),
+        actions=Catalogue(np.eye(4)),
+        noise=Bernoulli(),
+        horizon=20_000,
+    )
+    block = whole(source)
+    rewards = block.means + block.noise
+    np.testing.assert_allclose(rewards, np.round(rewards), atol=1e-15)
+    assert set(np.round(rewards).ravel()) == {0.0, 1.0}
+    errors = np.sqrt(rates * (1 - rates) / len(rewards))
+    assert (np.abs(rewards.mean(axis=0) - rates) <= 4.5 * errors + 1e-12).all()
+    assert Bernoulli().level == 0.5
+    cut = whole(source, stops=(7, 500))
+    np.testing.assert_array_equal(cut.noise, block.noise)
+
+
+def test_clicks_need_means_that_are_probabilities() -> None:
+    with pytest.raises(ValueError, match=r"means must lie in \[0, 1\] for clicks, got -1 to 2"):
+        Bernoulli().start(RNG(0))(np.ones((1, 1, 2)), np.array([[-1.0, 2.0]]))
 
 
 def test_arrays_are_an_environment() -> None:

@@ -86,6 +86,26 @@ def test_an_experiment_of_ones_own(tmp_path: Path) -> None:
     assert experiment.run(tmp_path).regret.shape[:2] == (2, 2)
 
 
+def test_clicks_are_a_noise_in_toml(tmp_path: Path) -> None:
+    file = tmp_path / "clicks.toml"
+    file.write_text(
+        """
+        horizon = 50
+        policies = ["D-LinUCB"]
+        [environment]
+        path = { kind = "piecewise-constant", values = [[0.1, 0.3]] }
+        actions = { kind = "canonical-basis", dim = 2 }
+        noise = { kind = "bernoulli" }
+        """
+    )
+    experiment = build(read(file))
+    policy: Any = experiment.policies["D-LinUCB"]
+    assert policy.noise == 0.5
+    (block,) = experiment.environment.blocks(seed=0, replication=0)
+    rewards = block.means + block.noise
+    np.testing.assert_allclose(rewards * (1 - rewards), 0.0, atol=1e-15)
+
+
 def test_two_configurations_of_one_policy() -> None:
     policies = [{"policy": "D-LinUCB", "gamma": g, "label": f"gamma {g}"} for g in (0.9, 0.99)]
     assert list(build(tiny(policies=policies)).policies) == ["gamma 0.9", "gamma 0.99"]

@@ -33,9 +33,9 @@ from driftbandits import (
 from driftbandits.core.arrays import Array
 from driftbandits.core.storage import read_state, write_state
 from driftbandits.policies.adaptive.policy import CONSTANTS
-from driftbandits.policies.linear import LARGEST_RATIO, EstimatingPolicy
+from driftbandits.policies.linear import LARGEST_RATIO, LinearPolicy
 
-FIRST: dict[type[EstimatingPolicy], dict[str, Any]] = {
+FIRST: dict[type[LinearPolicy], dict[str, Any]] = {
     DLinUCB: {"gamma": 0.9},
     SWLinUCB: {"window": 7},
     LinUCB: {},
@@ -90,7 +90,7 @@ def test_integers_that_no_float_can_hold_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("cls", FIRST, ids=lambda cls: cls.__name__)
-def test_settings_of_any_size_are_refused_or_give_numbers(cls: type[EstimatingPolicy]) -> None:
+def test_settings_of_any_size_are_refused_or_give_numbers(cls: type[LinearPolicy]) -> None:
     rng = np.random.default_rng(20)
     names = ("ridge", "noise", "theta_bound", "action_bound", "delta")
     played = 0
@@ -111,7 +111,7 @@ def test_settings_of_any_size_are_refused_or_give_numbers(cls: type[EstimatingPo
     assert played > 50
 
 
-def assert_numbers(policy: EstimatingPolicy, rng: np.random.Generator) -> None:
+def assert_numbers(policy: LinearPolicy, rng: np.random.Generator) -> None:
     """Rewards of up to 1e100 leave every number finite."""
     for scale in (1.0, 1e100, 1e-100, 1.0):
         actions = rng.uniform(-0.7, 0.7, (4, 2)) * policy.action_bound

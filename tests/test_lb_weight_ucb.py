@@ -58,10 +58,11 @@ def test_one_matrix_explores_at_least_as_much_as_two(case: Case, gamma: float) -
 
 
 def test_lb_weight_ucb_has_the_tuning_of_the_theorem() -> None:
-    policy = LBWeightUCB.tuned(Problem(dim=3, horizon=1200, budget=2.5, ridge=0.1))
+    problem = Problem(dim=3, horizon=1200, budget=2.5, ridge=0.1)
+    policy = LBWeightUCB.tuned(problem)
     assert policy.ridge == 3.0
     assert policy.gamma == pytest.approx(1 - math.sqrt(2.5 / 3600), rel=1e-14)
-    assert LBWeightUCB.from_budget(dim=3, horizon=1200, ridge=0.5).ridge == 0.5
+    assert LBWeightUCB.tuned(problem, ridge=0.5).ridge == 0.5
 
 
 class OneMatrix(weighted.WeightedPolicy):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+from driftbandits import Problem
 from driftbandits.policies.weighted.restart_ucb import RestartUCB
 from oracles import Exact, History, Truth
 from test_policies_exact import Case, cases, replay
@@ -44,10 +45,10 @@ def test_rewards_from_before_the_last_restart_change_nothing() -> None:
 
 
 def test_restart_ucb_has_all_tunings() -> None:
-    options: dict[str, Any] = {"dim": 2, "horizon": 6000, "budget": 1.5}
-    assert RestartUCB.from_budget(**options).length == round((12000 / 1.5) ** (2 / 3))
-    corrected = RestartUCB.from_budget(**options, tuning="corrected")
+    problem = Problem(dim=2, horizon=6000, budget=1.5)
+    assert RestartUCB.tuned(problem).length == round((12000 / 1.5) ** (2 / 3))
+    corrected = RestartUCB.tuned(problem, tuning="corrected")
     assert corrected.length == round(math.sqrt(12000 / 1.5))
-    refined = RestartUCB.from_budget(**options, tuning="refined")
+    refined = RestartUCB.tuned(problem, tuning="refined")
     assert refined.length == round(2**0.75 * math.sqrt(6000 / 1.5))
     assert corrected.ridge == refined.ridge == 2.0

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from driftbandits import DLinUCB, DynamicLinUCB, Policy
 from driftbandits.cli import cli
 from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
-from driftbandits.simulation import Result, ResultFileError, simulate
+from driftbandits.simulation import Recording, Result, ResultFileError, simulate
 
 POLICIES: dict[str, Policy] = {
     "D-LinUCB": DLinUCB(dim=2, gamma=0.98),
@@ -41,7 +41,7 @@ def environment() -> Environment:
 @pytest.fixture(scope="module")
 def result() -> Result:
     return simulate(
-        environment(), POLICIES, replications=3, estimate_rounds=(20, 60), final_states=True
+        environment(), POLICIES, replications=3, record=Recording(estimates=(20, 60), states=True)
     )
 
 

@@ -175,16 +175,19 @@ def test_an_action_is_described_once_and_offered_by_its_id(http: httpx.Client) -
 
 def test_events_are_paged_through(http: httpx.Client) -> None:
     decide(http), decide(http), decide(http)
-    path, found, after = "/v1/policies/plain/events", [], 0
-    while page := http.get(path, params={"after": after, "limit": 7}).json():
-        if not page["events"]:
-            break
+    http.put("/v1/policies/other", json=PLAIN)
+    http.post("/v1/policies/other/decisions", json={"actions": OFFERED})
+    path, found, after, more = "/v1/policies/plain/events", [], 0, True
+    while more:
+        page = http.get(path, params={"after": after, "limit": 7}).json()
         assert len(page["events"]) <= 7
         found += page["events"]
-        after = page["next"]
+        more, after = page["next"] > after, page["next"]
     numbers = [event["number"] for event in found]
     assert len(numbers) >= 3
     assert numbers == sorted(set(numbers))
+    assert {event["policy"] for event in found} == {"plain"}
+    assert after > numbers[-1]  # the last events are of the other policy
 
 
 def test_a_snapshot_is_written(http: httpx.Client) -> None:

@@ -10,8 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,7 +21,7 @@ import pytest
 from driftbandits.service.errors import JournalError
 from driftbandits.service.http.committing import JOURNAL_FAILED, Committer
 from driftbandits.service.http.limits import Limits
-from service_running import OFFERED, PLAIN, connected, serving
+from service_running import OFFERED, PLAIN, connected, process, serving
 
 DECIDE = "/v1/policies/plain/decisions"
 
@@ -277,30 +276,6 @@ def test_a_failed_commit_answers_nobody() -> None:
 
 
 # --- a process of its own: signals, exit codes, what it prints
-
-
-@contextmanager
-def process(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`driftbandits serve` without settings, and the address that it prints."""
-    command = [sys.executable, "-u", "-m", "driftbandits", "serve", "--listen", "127.0.0.1:0"]
-    started = subprocess.Popen(
-        [*command, "--data", str(folder), *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert started.stdout is not None
-    try:
-        url = ""
-        while not url:
-            line = started.stdout.readline()
-            assert line, "the server ended before it was ready"
-            if line.startswith("serving on "):
-                url = line.split()[2].rstrip(",")
-        yield started, url
-    finally:
-        started.kill()
-        started.communicate()
 
 
 def test_the_printed_lines_work_when_pasted_and_sigterm_drains(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from driftbandits.environments import (
     PiecewiseConstant,
 )
 from driftbandits.experiments import DLinUCBAsPublished
-from driftbandits.simulation import Result, ResultFileError, even_rounds, simulate
+from driftbandits.simulation import Recording, Result, ResultFileError, even_rounds, simulate
 
 HORIZON = 700
 
@@ -71,8 +71,8 @@ class Wrapped:
 
 
 def small(**options: Any) -> Result:
-    settings: dict[str, Any] = {"replications": 4, "regret_rounds": (100, 300, 700)}
-    return simulate(environment(), policies(), **{**settings, **options})
+    record = Recording(**{"regret": (100, 300, 700), **options.pop("record", {})})
+    return simulate(environment(), policies(), record=record, **{"replications": 4, **options})
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_regret_is_what_its_definition_says() -> None:
 
 def test_workers_change_no_bytes(tmp_path: Path) -> None:
     for workers in (1, 2, 5):
-        small(workers=workers, folder=tmp_path / str(workers), estimate_rounds=(50, 700))
+        small(workers=workers, folder=tmp_path / str(workers), record={"estimates": (50, 700)})
     names = sorted(path.name for path in (tmp_path / "1").iterdir())
     assert "regret.parquet" in names
     assert "estimates.parquet" in names
@@ -137,7 +137,7 @@ def test_random_differs_between_replications() -> None:
 
 
 def test_estimates_detections_and_path_are_recorded() -> None:
-    result = small(estimate_rounds=(1, 300, 301, 700))
+    result = small(record={"estimates": (1, 300, 301, 700)})
     np.testing.assert_array_equal(result.path[:, 0], [1.0, 1.0, -1.0, -1.0])
     linear = result.estimates[:5]
     assert np.isfinite(linear).all()
@@ -150,13 +150,13 @@ def test_estimates_detections_and_path_are_recorded() -> None:
 
 def test_final_states_go_on() -> None:
     """A policy restored from the final state equals one that was played by hand to the end."""
-    result = small(final_states=True, replications=2)
+    result = small(record={"states": True}, replications=2)
     restored = policies()["D-LinUCB"].fresh()
     prefix = "D-LinUCB/1/"
     arrays = {k.removeprefix(prefix): v for k, v in result.states.items() if k.startswith(prefix)}
     restored.restore(arrays)
     assert restored.round == HORIZON + 1
-    theta = small(replications=2, estimate_rounds=(700,)).estimates[0, 1, 0]
+    theta = small(replications=2, record={"estimates": (700,)}).estimates[0, 1, 0]
     assert isinstance(restored, DLinUCB)
     np.testing.assert_array_equal(restored.theta, theta)
 
@@ -167,7 +167,7 @@ def test_coverage_is_recorded() -> None:
         source,
         {"LinUCB": LinUCB(dim=2, noise=0.3), "blind": LinUCB(dim=2, noise=0.0, theta_bound=0.0)},
         replications=5,
-        coverage=True,
+        record=Recording(coverage=True),
     )
     frame = result.coverage_frame()
     assert set(frame.loc[frame["policy"] == "LinUCB", "at_all_rounds"]) == {1.0}
@@ -175,7 +175,7 @@ def test_coverage_is_recorded() -> None:
 
 
 def test_save_and_load_keep_everything(tmp_path: Path) -> None:
-    result = small(estimate_rounds=(50, 700), coverage=False, final_states=True)
+    result = small(record={"estimates": (50, 700), "states": True})
     result.save(tmp_path / "out")
     loaded = Result.load(tmp_path / "out")
     assert loaded.config == result.config
@@ -224,8 +224,8 @@ def test_a_damaged_result_is_refused(tmp_path: Path, damage: str) -> None:
     [
         ({"replications": 0}, "replications"),
         ({"workers": 0}, "workers"),
-        ({"regret_rounds": (0,)}, "regret_rounds"),
-        ({"estimate_rounds": (701,)}, "estimate_rounds"),
+        ({"record": {"regret": (0,)}}, "regret"),
+        ({"record": {"estimates": (701,)}}, "estimates"),
         ({"seed": -1}, "seed"),
     ],
 )
@@ -347,7 +347,7 @@ def test_an_index_out_of_range_is_refused(index: int) -> None:
 
 
 def test_a_folder_holds_one_run_only(tmp_path: Path) -> None:
-    small(folder=tmp_path, estimate_rounds=(10,), seed=1)
+    small(folder=tmp_path, record={"estimates": (10,)}, seed=1)
     small(folder=tmp_path, seed=2)
     assert Result.load(tmp_path).estimates.size == 0
 
@@ -381,6 +381,6 @@ def test_coverage_is_refused_where_there_is_nothing_to_check() -> None:
     block = next(environment().blocks(seed=0, replication=0))
     for policy in (Random(dim=2), DynamicLinUCB(dim=2), DLinUCBAsPublished(dim=2, gamma=0.9)):
         with pytest.raises(ValueError, match="coverage"):
-            simulate(environment(), {"x": policy}, replications=1, coverage=True)
+            simulate(environment(), {"x": policy}, replications=1, record=Recording(coverage=True))
         with pytest.raises(ValueError, match="no confidence set"):
             policy.play(block, regret=np.empty(block.rounds), missing=np.empty(block.rounds))

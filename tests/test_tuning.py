@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from driftbandits import DLinUCB, SWLinUCB
+from driftbandits import DLinUCB, Problem, SWLinUCB
 from driftbandits.theory import tuning
 
 dims = st.integers(1, 100)
@@ -83,19 +83,19 @@ def test_the_setting_of_the_papers_first_experiment() -> None:
     assert tuning.window(dim=2, horizon=6000, budget=1.5708) == 388
 
 
-def test_from_budget_uses_the_rules_and_says_so() -> None:
+def test_policies_are_tuned_by_the_rules_and_say_so() -> None:
     options: dict[str, Any] = {"dim": 3, "horizon": 5000, "budget": 2.5}
-    assert DLinUCB.from_budget(**options).gamma == tuning.discount(**options)
-    assert SWLinUCB.from_budget(**options).window == tuning.window(**options)
+    problem = Problem(**options)
+    assert DLinUCB.tuned(problem).gamma == tuning.discount(**options)
+    assert SWLinUCB.tuned(problem).window == tuning.window(**options)
     for policy in (DLinUCB, SWLinUCB):
-        corrected: Any = policy.from_budget(tuning="corrected", **options)
-        assert corrected.ridge == 3.0
-        assert policy.from_budget(tuning="corrected", ridge=0.5, **options).ridge == 0.5
-        assert "paper" in str(policy.from_budget.__doc__)
-        assert "corrected" in str(policy.from_budget.__doc__)
-    assert DLinUCB.from_budget(tuning="corrected", **options).gamma == tuning.discount(
-        tuning="corrected", **options
-    )
+        assert policy.tuned(problem).ridge == problem.ridge
+        assert policy.tuned(problem, tuning="corrected").ridge == 3.0
+        assert policy.tuned(problem, tuning="corrected", ridge=0.5).ridge == 0.5
+        assert "paper" in str(policy.tuned.__doc__)
+        assert "corrected" in str(policy.tuned.__doc__)
+    corrected = tuning.discount(tuning="corrected", **options)
+    assert DLinUCB.tuned(problem, tuning="corrected").gamma == corrected
 
 
 BAD = [

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from . import experiments
 from ._version import __version__
+from .cli_compile import compile_policies
 from .cli_errors import errors_of, exit_codes
 from .cli_journal import journal_group
 from .cli_log import log_group
@@ -58,11 +59,12 @@ def cli() -> None:
       driftbandits leaderboard --environment abrupt --environment slow
       driftbandits log report my-log.parquet          does it drift, what would have been earned
       driftbandits serve                              decisions over HTTP, with a policy to try
+      driftbandits compile AdaptiveLinUCB             so that no later start waits for the compiler
       driftbandits policies
     """
 
 
-for _command in (log_group, journal_group, *SERVICE_COMMANDS):
+for _command in (log_group, journal_group, *SERVICE_COMMANDS, compile_policies):
     cli.add_command(_command)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.measure import Array
 
 from driftbandits.environments import (
+    Bernoulli,
     DrawnActions,
     Environment,
     Gaussian,
@@ -19,7 +20,7 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 
-from .parts import Clicks, DrawnPath, Frozen, StudentT, WanderingNoise, WithIntercept, directions
+from .parts import DrawnPath, Frozen, StudentT, WanderingNoise, WithIntercept, directions
 from .place import Place, arms, drifting_arms, fresh, swinging
 
 _SPREAD_MEANS = np.linspace(0.1, 1.0, 10)
@@ -123,7 +124,8 @@ AFTERWARDS = (
     ),
     Place(
         "eight fixed items in d = 4, Bernoulli, two changes",
-        Clicks(
+        Environment(
+            noise=Bernoulli(),
             path=DrawnPath(
                 function=_three_tastes,
                 dim=4,

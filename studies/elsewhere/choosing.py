@@ -10,6 +10,7 @@ from benchmarks.measure import Array
 
 from driftbandits.environments import (
     ActionSequence,
+    Bernoulli,
     ClippedCube,
     Environment,
     Gaussian,
@@ -20,7 +21,7 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 
-from .parts import Clicks, DrawnPath, WithIntercept, directions
+from .parts import DrawnPath, WithIntercept, directions
 from .place import Place, arms, drifting_arms, fresh, swinging
 
 
@@ -131,7 +132,8 @@ CHOOSING = (
     ),
     Place(
         "Bernoulli arms, one change",
-        Clicks(
+        Environment(
+            noise=Bernoulli(),
             path=PiecewiseConstant([[0.3, 0.2, 0.1, 0.15], [0.1, 0.2, 0.4, 0.15]], (3001,)),
             actions=canonical_basis(4),
             horizon=8000,

@@ -10,10 +10,16 @@ from __future__ import annotations
 import numpy as np
 from benchmarks.measure import Array
 
-from driftbandits.environments import Environment, PiecewiseConstant, Sphere, canonical_basis
+from driftbandits.environments import (
+    Bernoulli,
+    Environment,
+    PiecewiseConstant,
+    Sphere,
+    canonical_basis,
+)
 from driftbandits.environments.random_paths import RandomJumps
 
-from .parts import Clicks, DrawnPath, Outliers, Sales, WithIntercept, directions
+from .parts import DrawnPath, Outliers, Sales, WithIntercept, directions
 from .place import Place, arms, fresh
 
 _CLICK_RATE, _TASTE = 0.05, 0.03
@@ -23,8 +29,11 @@ _ONE_IN_TWENTY = Outliers(usual=0.1, large=1.5, share=0.05)
 
 
 def _clicked_arms(*means: list[float], changes: tuple[int, ...] = ()) -> Environment:
-    return Clicks(
-        path=PiecewiseConstant(means, changes), actions=canonical_basis(4), horizon=20_000
+    return Environment(
+        noise=Bernoulli(),
+        path=PiecewiseConstant(means, changes),
+        actions=canonical_basis(4),
+        horizon=20_000,
     )
 
 
@@ -35,7 +44,8 @@ def _clicked_items(*rounds: int) -> Environment:
         taste = _TASTE * directions(generator, len(rounds), 4)
         return np.repeat(np.insert(taste, 0, _CLICK_RATE, axis=1), rounds, axis=0)
 
-    return Clicks(
+    return Environment(
+        noise=Bernoulli(),
         path=DrawnPath(
             function=tastes,
             dim=5,

@@ -109,7 +109,7 @@ class StudentT:
 
     def start(self, generator: np.random.Generator) -> noises.Draw:
         """Open the noise at the first round."""
-        return lambda actions, rounds: self.scale * generator.standard_t(self.degrees, (rounds, 1))
+        return lambda _, means: self.scale * generator.standard_t(self.degrees, (len(means), 1))
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,9 @@ class WanderingNoise:
         """Open the noise at the first round."""
         position = 0
 
-        def draw(actions: Array, rounds: int) -> Array:
+        def draw(actions: Array, means: Array) -> Array:
             nonlocal position
+            rounds = len(means)
             levels = self.levels[position : position + rounds, None]
             position += rounds
             return np.asarray(levels * generator.standard_normal((rounds, 1)))
@@ -159,29 +160,13 @@ class Outliers:
     def start(self, generator: np.random.Generator) -> noises.Draw:
         """Open the noise at the first round."""
 
-        def draw(actions: Array, rounds: int) -> Array:
+        def draw(actions: Array, means: Array) -> Array:
+            rounds = len(means)
             outlying = generator.random((rounds, 1)) < self.share
             scale = np.where(outlying, self.large, self.usual)
             return np.asarray(scale * generator.standard_normal((rounds, 1)))
 
         return draw
-
-
-@dataclass(frozen=True, kw_only=True)
-class Clicks(Environment):
-    """Rewards of 0 and 1, with probability ⟨a, θ_t⟩ of a 1.
-
-    Such noise depends on the means, which a noise on its own is not told; so it is made of a
-    uniform number where means are known. All actions of a round share that number.
-    """
-
-    noise: Noise = field(default=Bounded(0.5), init=False)
-
-    def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
-        """Draw a replication, in blocks that end at ``stops`` at the latest."""
-        for block in super().blocks(seed=seed, replication=replication, stops=stops):
-            clicked = block.noise + 0.5 < block.means
-            yield block._replace(noise=clicked - block.means)
 
 
 @dataclass(frozen=True, kw_only=True)

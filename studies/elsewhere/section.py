@@ -20,7 +20,7 @@ from driftbandits.core.storage import atomic_write
 from driftbandits.experiments.contestants import NO_FORGETTING, fixed_discounts
 from driftbandits.experiments.leaderboard import ratio_of_means
 from driftbandits.experiments.standings import table
-from driftbandits.simulation import simulate
+from driftbandits.simulation import Recording, simulate
 from driftbandits.simulation.statistics import mean_interval
 
 from ..kept import drawn
@@ -135,7 +135,7 @@ def score(section: str, place: Place, replications: int, folder: Path, say: Say)
         {OURS: AdaptiveLinUCB.tuned(problem), **fixed},
         replications=replications,
         seed=SEED,
-        regret_rounds=(environment.horizon,),
+        record=Recording(regret=(environment.horizon,)),
         folder=folder / re.sub(r"[^\w.]+", "-", place.title),
         about={"rounds": drawn(environment, SEED)},
         progress=progress,

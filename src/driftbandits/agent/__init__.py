@@ -3,5 +3,6 @@
 from .agent import Agent
 from .choice import Choice
 from .explaining import Driver, Explanation
+from .preparing import compile_calls
 
-__all__ = ["Agent", "Choice", "Driver", "Explanation"]
+__all__ = ["Agent", "Choice", "Driver", "Explanation", "compile_calls"]

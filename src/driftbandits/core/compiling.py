@@ -9,9 +9,7 @@ Python functions, for a debugger.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
-import secrets
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -19,12 +17,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import NullCache
 
 from .disk_cache import disk_cache
 from .identity import identity
-from .linking import ApartKernelCompiler, KernelCompiler, KernelDispatcher, WholeCompiler
+from .linking import KernelDispatcher, WholeCompiler
 from .suites import Member, Suite
 
 _PACKAGE = Path(__file__).parent.parent
@@ -49,32 +46,25 @@ _OPTIONS: dict[str, Any] = {
 _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False, "forceinline": False}
 
 
-def _name_apart() -> None:
-    """Let numba number functions from a place of this process's own.
-
-    A number is part of a symbol's name, and counts from 1 in every process. So two processes could
-    cache different code under one symbol, and a third that loads both would run the first for both.
-    """
-    cast(Any, FunctionIdentity)._unique_ids = itertools.count(secrets.randbits(48) << 16)
-
-
-if COMPILING:
-    _name_apart()
-    if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-        os.register_at_fork(after_in_child=_name_apart)
-
-
 def kernel(function: Function) -> Function:
     """Compile a function that other compiled functions call."""
     return _kernel(function, _OPTIONS)
 
 
-def _kernel(
-    function: Function, options: dict[str, Any], compiler: Any = KernelCompiler
-) -> Function:
+def _kernel(function: Function, options: dict[str, Any], *, apart: bool = False) -> Function:
     if not COMPILING:
         return function
-    return cast(Function, KernelDispatcher(function, options, compiler))
+    plain = cast(types.FunctionType, function)
+    cached = plain.__code__.co_filename.startswith(f"{_PACKAGE}{os.sep}")
+    return cast(
+        Function,
+        KernelDispatcher(
+            plain,
+            options,
+            apart=apart,
+            cache=lambda: disk_cache(plain, package_digest()) if cached else NullCache(),
+        ),
+    )
 
 
 def lean_kernel(function: Function) -> Function:
@@ -82,34 +72,17 @@ def lean_kernel(function: Function) -> Function:
     return _kernel(function, _LEAN)
 
 
-def inline_kernel(function: Function) -> Function:
-    """Compile a lean kernel as part of those that call it, and not by itself.
-
-    For functions of parameters and state that do little: handing over a named tuple of ten arrays
-    takes a second to compile, wherever it happens.
-    """
-    return _kernel(function, _LEAN)
-
-
-def large_kernel(function: Function) -> Function:
-    """Compile a lean kernel that is called and not copied to where it is called from.
-
-    For those whose work outweighs a call, and whose copies would take long to compile.
-    """
-    return _kernel(function, {**_LEAN, "forceinline": False})
-
-
 def row_kernel(function: Function) -> Function:
     """Compile a lean kernel for a loop along rows, whose sums stay in the order they are written.
 
     What it writes through one argument it must not touch through another.
     """
-    return _kernel(function, {**_LEAN, "fastmath": {"contract"}}, ApartKernelCompiler)
+    return _kernel(function, {**_LEAN, "fastmath": {"contract"}}, apart=True)
 
 
 def precise_kernel(function: Function) -> Function:
     """Compile a row kernel whose floating-point operations must stay exactly as written."""
-    return _kernel(function, {**_LEAN, "fastmath": False}, ApartKernelCompiler)
+    return _kernel(function, {**_LEAN, "fastmath": False}, apart=True)
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -51,7 +51,7 @@ from numba import float64, int64
 from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .clock import CLOCK, can_close
-from .compiling import entry_suite, inline_kernel
+from .compiling import entry_suite, lean_kernel
 from .exploring import explored, mix_floor, only
 from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
 from .replaying import replay_template
@@ -71,23 +71,23 @@ unpack = choose = learn = advance = prepare = misses = late = _unbound
 propensities = fits = amend = forget = _unbound
 
 
-@inline_kernel
+@lean_kernel
 def nothing_to_prepare(parameters: Any, state: Any) -> None:
     """For policies that compute nothing beforehand."""
 
 
-@inline_kernel
+@lean_kernel
 def late_is_no_matter(parameters: Any, state: Any, age: float) -> None:
     """For policies that count rounds alone."""
 
 
-@inline_kernel
+@lean_kernel
 def never_misses(parameters: Any, state: Any, theta: Array) -> bool:
     """For policies without a confidence set."""
     return False
 
 
-@inline_kernel
+@lean_kernel
 def certain(
     parameters: Any,
     state: Any,
@@ -101,13 +101,13 @@ def certain(
     only(rule, chances)
 
 
-@inline_kernel
+@lean_kernel
 def always_fits(parameters: Any, state: Any, rounds: float) -> bool:
     """For policies whose arrays never grow."""
     return True
 
 
-@inline_kernel
+@lean_kernel
 def cannot_amend(
     parameters: Any, state: Any, action: Array, old: float, new: float, age: float
 ) -> bool:
@@ -115,7 +115,7 @@ def cannot_amend(
     return False
 
 
-@inline_kernel
+@lean_kernel
 def cannot_forget(parameters: Any, state: Any, mask: Array) -> None:
     """For policies that refuse to forget coordinates."""
 

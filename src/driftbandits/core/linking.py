@@ -9,8 +9,9 @@ to copy to where they are called from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
@@ -108,7 +109,7 @@ class _Compiler(_NumbaCompiler):  # type: ignore[misc]
         return library
 
 
-class KernelCompiler(_Compiler):
+class _KernelCompiler(_Compiler):
     """For a function that only compiled code calls."""
 
     def define_pipelines(self) -> Any:
@@ -131,9 +132,7 @@ class WholeCompiler(_Compiler):
         return super().define_pipelines()
 
 
-class ApartKernelCompiler(KernelCompiler):
-    """For a kernel whose arguments do not overlap."""
-
+class _ApartKernelCompiler(_KernelCompiler):
     apart = True
 
 
@@ -144,17 +143,27 @@ class _ApartWholeCompiler(WholeCompiler):
 class KernelDispatcher(_NumbaDispatcher):  # type: ignore[misc]
     """A kernel. Where Python calls it, it is compiled once more, as a function for Python."""
 
-    def __init__(self, function: Any, options: dict[str, Any], compiler: type[KernelCompiler]):
+    def __init__(
+        self,
+        function: FunctionType,
+        options: dict[str, Any],
+        *,
+        apart: bool,
+        cache: Callable[[], Any],
+    ) -> None:
+        compiler = _ApartKernelCompiler if apart else _KernelCompiler
         options = {**options, "nopython": True}
         super().__init__(function, targetoptions=options, pipeline_class=compiler)
-        self._whole = _ApartWholeCompiler if compiler.apart else WholeCompiler
+        self._whole, self._make_cache = _ApartWholeCompiler if apart else WholeCompiler, cache
 
     @cached_property
     def for_python(self) -> Any:
         """What Python calls."""
-        return _NumbaDispatcher(
+        made = _NumbaDispatcher(
             self.py_func, targetoptions=self.targetoptions, pipeline_class=self._whole
         )
+        made._cache = self._make_cache()
+        return made
 
     def add_overload(self, cres: Any) -> None:
         """Keep a kernel out of reach of Python."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import whole
-from .compiling import kernel, large_kernel, lean_kernel
+from .compiling import kernel, lean_kernel
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
@@ -52,7 +52,7 @@ _WORD = 0xFFFF_FFFF
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 
 
-@large_kernel
+@lean_kernel
 def threefry(k0: int, k1: int, c0: int, c1: int) -> tuple[int, int]:
     """Two random words of 32 bits from a key and a counter, of two such words each.
 

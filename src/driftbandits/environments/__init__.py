@@ -13,13 +13,14 @@ from .actions import (
     canonical_basis,
 )
 from .environment import Environment
-from .noise import Bounded, Gaussian, Heteroscedastic, Noise, NoiseSequence
+from .noise import Bernoulli, Bounded, Gaussian, Heteroscedastic, Noise, NoiseSequence
 from .paths import ParameterPath, Periodic, PiecewiseConstant, RandomWalk, Rotation, Trajectory
 from .random_paths import RandomJumps, SignFlips, SwitchingArm
 
 __all__ = [
     "ActionSequence",
     "ActionSet",
+    "Bernoulli",
     "Block",
     "Bounded",
     "Catalogue",

@@ -119,10 +119,14 @@ class Environment:
         def draw(first: int, size: int) -> Block:
             parameters = numbers("path", draw_parameters(size))
             actions = numbers("actions", draw_actions(size))
-            noise = numbers("noise", draw_noise(actions, size))
-            self._check(size, parameters, actions, noise)
+            self._check_drawn(size, parameters, actions)
             means, best = np.empty((size, self.actions.count)), np.empty(size)
             longest = _evaluate_entry(actions, parameters, means, best)
+            noise = numbers("noise", draw_noise(actions, means))
+            if noise.shape not in ((size, 1), means.shape):
+                raise ValueError(
+                    f"noise must give ({size}, 1 or {self.actions.count}), got {noise.shape}"
+                )
             return Block(first, actions, parameters, means, best, noise, float(longest))
 
         first = 1
@@ -133,7 +137,7 @@ class Environment:
     def _block_rounds(self) -> int:
         return min(max(_BLOCK // (self.dim * self.actions.count), 64), 2000)
 
-    def _check(self, size: int, parameters: Array, actions: Array, noise: Array) -> None:
+    def _check_drawn(self, size: int, parameters: Array, actions: Array) -> None:
         """Refuse draws of a wrong shape: compiled code would read beyond them."""
         count = self.actions.count
         if parameters.shape != (size, self.dim):
@@ -142,8 +146,6 @@ class Environment:
             raise ValueError(
                 f"actions must give ({size} or 1, {self.dim}, {count}), got {actions.shape}"
             )
-        if noise.shape not in ((size, 1), (size, count)):
-            raise ValueError(f"noise must give ({size}, 1 or {count}), got {noise.shape}")
 
 
 def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:

@@ -1,7 +1,8 @@
 """Noise on rewards.
 
-``start(generator)`` returns a function of the actions (n or 1, d, K) and n that gives the noise of
-the next n rounds: (n, 1) where all actions of a round share it, (n, K) where it depends on them.
+``start(generator)`` returns a function of the actions (n or 1, d, K) and of their means (n, K). It
+gives the noise of the next n rounds: (n, 1) where all actions of a round share it, (n, K) where it
+depends on them.
 ``level`` is the sub-Gaussian constant σ that policies are to be told.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..core.arrays import Array, float_array, non_negative
 
-Draw = Callable[[Array, int], Array]
+Draw = Callable[[Array, Array], Array]
 
 
 class Noise(Protocol):
@@ -44,7 +45,7 @@ class Gaussian:
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the noise at the first round."""
-        return lambda actions, rounds: self.level * generator.standard_normal((rounds, 1))
+        return lambda actions, means: self.level * generator.standard_normal((len(means), 1))
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,32 @@ class Bounded:
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the noise at the first round."""
-        return lambda actions, rounds: generator.uniform(-self.level, self.level, (rounds, 1))
+        return lambda actions, means: generator.uniform(-self.level, self.level, (len(means), 1))
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """What makes rewards 0 or 1, with probability ⟨a, θ⟩ of a 1: clicks.
+
+    Means must lie in [0, 1]. All actions of a round share the number that is drawn, so a visitor
+    who clicks on one of them clicks on every one of a larger mean.
+    """
+
+    @property
+    def level(self) -> float:
+        """Sub-Gaussian constant σ: ½, that of the mean ½."""
+        return 0.5
+
+    def start(self, generator: np.random.Generator) -> Draw:
+        """Open the noise at the first round."""
+
+        def draw(actions: Array, means: Array) -> Array:
+            if not ((means >= 0) & (means <= 1)).all():
+                least, most = float(means.min()), float(means.max())
+                raise ValueError(f"means must lie in [0, 1] for clicks, got {least:g} to {most:g}")
+            return np.asarray((generator.random((len(means), 1)) < means) - means)
+
+        return draw
 
 
 @dataclass(frozen=True)
@@ -83,11 +109,11 @@ class Heteroscedastic:
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the noise at the first round."""
 
-        def draw(actions: Array, rounds: int) -> Array:
+        def draw(actions: Array, means: Array) -> Array:
             scales = np.asarray(self.scale(actions), dtype=np.float64)
             if not ((scales >= 0) & (scales <= self.level)).all():
                 raise ValueError(f"scale must lie between 0 and level = {self.level}")
-            return np.ascontiguousarray(scales * generator.standard_normal((rounds, 1)))
+            return np.ascontiguousarray(scales * generator.standard_normal((len(means), 1)))
 
         return draw
 
@@ -114,8 +140,9 @@ class NoiseSequence:
         """Open the noise at the first round."""
         position = 0
 
-        def draw(actions: Array, rounds: int) -> Array:
+        def draw(actions: Array, means: Array) -> Array:
             nonlocal position
+            rounds = len(means)
             rows = self.values[position : position + rounds]
             if len(rows) < rounds:
                 raise ValueError(f"noise values end after round {len(self.values)}")

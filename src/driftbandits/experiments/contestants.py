@@ -51,7 +51,7 @@ class RecordingProblem(Problem):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contestant:
+class Competitor:
     """A policy on the leaderboard.
 
     Attributes:
@@ -69,18 +69,18 @@ class Contestant:
 
 def enter(
     label: str, policy: type[Policy], environment: Environment, problem: Problem
-) -> Contestant:
+) -> Competitor:
     """A registered policy at its documented tuning for a problem."""
     recording = RecordingProblem(**asdict(problem))
     try:
         tuned = policy.tuned(recording)
     except ValueError as error:
-        return Contestant(label=label, told=recording.told, reason=str(error))
+        return Competitor(label=label, told=recording.told, reason=str(error))
     gradual = problem.budget > 0 and not environment.change_points
     if "change points" in recording.told and gradual:
         reason = "it has to be told change points, and gradual drift has none"
-        return Contestant(label=label, told=recording.told, reason=reason)
-    return Contestant(label=label, told=recording.told, policy=tuned)
+        return Competitor(label=label, told=recording.told, reason=reason)
+    return Competitor(label=label, told=recording.told, policy=tuned)
 
 
 def fixed_discounts(problem: Problem) -> dict[str, Policy]:

@@ -15,7 +15,7 @@ from ..core.arrays import whole
 from ..core.storage import atomic_write
 from ..environments import Environment
 from ..policies import Policy
-from ..simulation import Result, even_rounds, simulate
+from ..simulation import Recording, Result, even_rounds, simulate
 from ..simulation.engine import Contestant
 from ..simulation.simulate import Progress, check_coverage, check_policies
 
@@ -82,9 +82,11 @@ class Experiment:
             replications=self.replications,
             seed=self.seed,
             workers=workers,
-            regret_rounds=self.regret_rounds or None,
-            estimate_rounds=self._estimate_rounds(),
-            coverage=self.coverage,
+            record=Recording(
+                regret=self.regret_rounds or None,
+                estimates=self._estimate_rounds(),
+                coverage=self.coverage,
+            ),
             folder=folder,
             about={"name": self.name, "title": self.title, **self.about},
             progress=progress,

@@ -18,11 +18,11 @@ from ..core.arrays import Array
 from ..core.storage import atomic_write
 from ..environments import Environment
 from ..policies import Policy, Problem, Random, registered
-from ..simulation import Result, simulate
+from ..simulation import Recording, Result, simulate
 from ..simulation.description import describe
 from ..simulation.fingerprint import versions
 from ..simulation.statistics import mean_interval, standard_error
-from .contestants import Contestant, enter, fixed_discounts, reference
+from .contestants import Competitor, enter, fixed_discounts, reference
 from .parsing import labels_of
 from .recovery import checkpoints, recovery
 from .settings import BUILT_IN, Settings, built_in, prepare
@@ -130,7 +130,7 @@ class _Course:
     def _row(self, label: str) -> dict[str, Any]:
         return {"environment": self.name, "title": self.title, "policy": label}
 
-    def _played(self, contestant: Contestant, measure: Result, best: str) -> dict[str, Any]:
+    def _played(self, contestant: Competitor, measure: Result, best: str) -> dict[str, Any]:
         label, policy = contestant.label, contestant.policy
         if policy is None:
             return {"left_out": contestant.reason}
@@ -199,7 +199,7 @@ def _course(
         replications=replications,
         seed=seed,
         workers=workers,
-        regret_rounds=checkpoints(environment),
+        record=Recording(regret=checkpoints(environment)),
         about={"name": name, "title": title, **facts},
     )
     return _Course(

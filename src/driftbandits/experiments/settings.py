@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.arrays import whole
 from ..environments import (
+    Bernoulli,
     Bounded,
     Catalogue,
     ClippedCube,
@@ -62,7 +63,11 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "canonical-basis": canonical_basis,
     "kronecker": Kronecker,
 }
-_NOISES: dict[str, Callable[..., Any]] = {"gaussian": Gaussian, "bounded": Bounded}
+_NOISES: dict[str, Callable[..., Any]] = {
+    "gaussian": Gaussian,
+    "bounded": Bounded,
+    "bernoulli": Bernoulli,
+}
 _PARTS = {"path": _PATHS, "actions": _ACTIONS, "noise": _NOISES}
 
 _KEYS = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.arrays import Array
 from ..core.clock import CLOCK
-from ..core.compiling import inline_kernel, large_kernel, lean_kernel
+from ..core.compiling import lean_kernel
 from .forgetting import FACTOR_AGE, FIRST, STEPS, STORED, UNIT, count_reward, is_remembered
 from .sums import add_moment
 
@@ -18,7 +18,7 @@ from .sums import add_moment
 ROUNDING = 2.0**-50
 
 
-@inline_kernel
+@lean_kernel
 def amend_memory(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
     """b += w (new − old) a, at the weight w that an observation made ``age`` rounds ago has by now.
 
@@ -46,7 +46,7 @@ def amend_memory(p: Any, s: Any, action: Array, old: float, new: float, age: flo
     return True
 
 
-@large_kernel
+@lean_kernel
 def _find(counters: Array, history: Array, action: Array, reward: float, age: float) -> int:
     """The row of ``history`` [action, reward, round] that has just these, or −1."""
     capacity, dim = history.shape[0], action.size
@@ -69,7 +69,7 @@ def _find(counters: Array, history: Array, action: Array, reward: float, age: fl
     return -1
 
 
-@large_kernel
+@lean_kernel
 def _find_late(counters: Array, belated: Array, action: Array, reward: float, age: float) -> int:
     """The row of ``belated`` that has just these, or −1: O(n), of one number for each row."""
     observed, slack = counters[CLOCK] - age, ROUNDING * (counters[CLOCK] + 1.0)
@@ -89,7 +89,7 @@ def _is_of(row: Array, action: Array, reward: float) -> bool:
     return bool(same)
 
 
-@inline_kernel
+@lean_kernel
 def forget_coordinates(s: Any, mask: Array) -> None:
     """Clear V, Ṽ, b and the window's rows along the coordinates where ``mask`` is 1."""
     for part in range(2):
@@ -105,7 +105,7 @@ def forget_coordinates(s: Any, mask: Array) -> None:
     s.counters[FACTOR_AGE] = -1.0
 
 
-@large_kernel
+@lean_kernel
 def clear_along(mask: Array, matrix: Array) -> None:
     """Clear the rows and columns of ``matrix`` (d, d) where ``mask`` is 1."""
     for i in range(mask.size):

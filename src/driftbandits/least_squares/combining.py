@@ -26,6 +26,11 @@ def padded(array: Array, *shape: int) -> Array:
     return wide
 
 
+def longer(array: Array, rows: int) -> Array:
+    """``array`` with zeros after it, ``rows`` rows in total."""
+    return padded(array, rows, *array.shape[1:])
+
+
 def padded_rows(rows: Array, dim: int, wider: int) -> Array:
     """Rows [vector of ``dim``, the rest] with the vector padded to ``wider``."""
     wide = np.zeros((len(rows), rows.shape[1] + wider - dim))

@@ -29,7 +29,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.clock import CLOCK
-from ..core.compiling import inline_kernel, large_kernel, lean_kernel
+from ..core.compiling import lean_kernel
 from ..core.linalg import clear, clear_matrix, copy, update_factor
 from .sums import accumulate, shrink
 
@@ -73,7 +73,7 @@ def block_length(dim: int, gamma: float, restore: float) -> float:
     return float(between * max(1.0, np.rint(2.0 / (dim * rate * between))))
 
 
-@inline_kernel
+@lean_kernel
 def pass_time(p: Any, s: Any, rounds: float) -> None:
     """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
     s.counters[CLOCK] += rounds
@@ -88,7 +88,7 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
         )
 
 
-@inline_kernel
+@lean_kernel
 def is_remembered(p: Any, s: Any, age: float) -> bool:
     """Whether an observation made ``age`` rounds ago is in the window and not before a restart."""
     # Ages are compared, not rounds: the same subtraction on both sides leaves no rounding.
@@ -96,7 +96,7 @@ def is_remembered(p: Any, s: Any, age: float) -> bool:
     return bool(in_window and age <= s.counters[CLOCK] - s.counters[LAST_RESTART])
 
 
-@inline_kernel
+@lean_kernel
 def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add an observation made ``age`` rounds ago, as if it had come on time.
 
@@ -113,7 +113,7 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
         _store(s.counters, s.history, s.belated, action, reward, observed)
 
 
-@inline_kernel
+@lean_kernel
 def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
     """Add to the sums, or for a negative weight take out; the factor follows if it can."""
     squared = weight * abs(weight)
@@ -127,7 +127,7 @@ def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
         _follow(s.counters, s.factor, s.theta, action, weight)
 
 
-@large_kernel
+@lean_kernel
 def _follow(counters: Array, factor: Array, theta: Array, action: Array, weight: float) -> None:
     """Change the factor as the sums have changed."""
     # θ̂ is out of date from here on, so that its place can hold the vector of the change.
@@ -137,7 +137,7 @@ def _follow(counters: Array, factor: Array, theta: Array, action: Array, weight:
     counters[FACTOR_AGE] = counters[FACTOR_AGE] + 1.0 if kept else -1.0
 
 
-@inline_kernel
+@lean_kernel
 def _discount(p: Any, s: Any, rounds: float) -> None:
     """Let the unit grow, bring it back where it is too large, and restore λ when that is due."""
     # One round at a time is what nearly every call asks for; a power costs as much as all the rest.
@@ -197,14 +197,14 @@ def count_reward(belated: Array, size: float) -> None:
     head[place + 1] = max(head[place + 1], head[place])
 
 
-@inline_kernel
+@lean_kernel
 def has_room(s: Any) -> bool:
     """Whether one more row can be kept, in order or late."""
     late = s.belated[0, 0] + 1.0
     return bool(s.counters[STORED] < s.history.shape[0] and late < s.belated.shape[0])
 
 
-@large_kernel
+@lean_kernel
 def _drop_earliest(belated: Array) -> None:
     """Remove row 1 from the heap."""
     count, observed = int(belated[0, 0]), belated.shape[1] - 1
@@ -220,7 +220,7 @@ def _drop_earliest(belated: Array) -> None:
     belated[0, 0] -= 1.0
 
 
-@inline_kernel
+@lean_kernel
 def _leave_window(p: Any, s: Any) -> None:
     """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
 
@@ -252,7 +252,7 @@ def _leave_window(p: Any, s: Any) -> None:
         _sum_afresh(s.gram, s.gram_squared, s.moment, s.counters, s.history, s.belated)
 
 
-@large_kernel
+@lean_kernel
 def _sum_afresh(
     gram: Array,
     gram_squared: Array,
@@ -274,7 +274,7 @@ def _sum_afresh(
     counters[WITHDRAWN] = 0.0
 
 
-@large_kernel
+@lean_kernel
 def _restart_if_due(
     period: float,
     restarts: Array,
@@ -319,7 +319,7 @@ def start_afresh(
     counters[FACTOR_AGE] = -1.0
 
 
-@large_kernel
+@lean_kernel
 def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
     for part in range(2):
         clear_matrix(gram[part])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.compiling import entry_point, large_kernel, precise_kernel
+from ..core.compiling import entry_point, lean_kernel, precise_kernel
 from ..core.linalg import (
     column_norms_squared,
     column_quadratic,
@@ -98,7 +98,7 @@ def accumulate(
     _add_outer(gram_squared, squared_weight, action, for_good)
 
 
-@large_kernel
+@lean_kernel
 def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> None:
     """Multiply every weight by ``factor``, and so every squared weight by its square."""
     for part in range(2):
@@ -109,7 +109,7 @@ def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> No
             scale(gram_squared[part, i], factor * factor)
 
 
-@large_kernel
+@lean_kernel
 def column_widths(
     factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array
 ) -> None:

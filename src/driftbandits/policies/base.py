@@ -52,6 +52,7 @@ from ..core.packing import (
 )
 from ..core.randomness import stream_state
 from ..core.storage import StateFileError, write_state
+from ..least_squares.combining import longer
 from . import replay as replaying
 from .inputs import check_rewards, observations, ready, refuse
 from .problem import Problem
@@ -60,7 +61,7 @@ _ON_TIME = np.zeros(1)
 _NOTHING = np.zeros(0)
 
 # What a policy may offer beside choosing and learning.
-Operation = Literal["amend", "forget", "widened", "merged"]
+Operation = Literal["scores", "amend", "forget", "widened", "merged"]
 
 # The squares of norms, and sums of them, stay far from overflow and from nothing.
 SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
@@ -96,6 +97,9 @@ class Policy(ABC):
 
     # What a reward that comes late does differently from one on time. Empty: nothing, to rounding.
     late_rewards: ClassVar[str] = ""
+    # Where ``counters`` counts detected changes, for a state with an array ``detections`` of their
+    # rounds; −1 for a policy that detects none.
+    detections_counter: ClassVar[int] = -1
     # Why an operation is refused, by its name.
     refusals: ClassVar[Mapping[str, str]] = {}
 
@@ -203,7 +207,9 @@ class Policy(ABC):
 
         Called where the kernel ``fits`` says that there is none.
         """
-        raise NotImplementedError(f"{type(self).__name__} has arrays that grow, but no _grown")
+        if self.detections_counter < 0:
+            raise NotImplementedError(f"{type(self).__name__} has arrays that grow, but no _grown")
+        return state._replace(detections=longer(state.detections, 2 * len(state.detections) + 2))
 
     def _make_room(self, rounds: float) -> None:
         self._retire()
@@ -216,6 +222,14 @@ class Policy(ABC):
     def round(self) -> int | float:
         """The round that is open, counted from 1; a fraction where time was moved by fractions."""
         return open_round(self._state.counters[CLOCK])
+
+    @property
+    def detections(self) -> tuple[int, ...]:
+        """Rounds after which a change was declared; none for policies that look for none."""
+        if self.detections_counter < 0:
+            return ()
+        count = int(self._state.counters[self.detections_counter])
+        return tuple(int(t) for t in self._state.detections[:count])
 
     @property
     def config(self) -> dict[str, Any]:
@@ -424,7 +438,7 @@ class Policy(ABC):
             "widened": type(self)._widened_state is Policy._widened_state,
             "merged": type(self)._merged_state is Policy._merged_state,
         }
-        otherwise = "its class does not offer it" if missing[operation] else ""
+        otherwise = "its class does not offer it" if missing.get(operation) else ""
         return self.refusals.get(operation, otherwise)
 
     def _check_offered(self, operation: Operation) -> None:
@@ -590,11 +604,13 @@ class Policy(ABC):
 
     def _growing(self) -> tuple[str, ...]:
         """Arrays of the state that may have more rows than at the start."""
-        return ()
+        return ("detections",) if self.detections_counter >= 0 else ()
 
     def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
         """Ranges of the counters that compiled code takes for positions, and does not check."""
-        return {}
+        if self.detections_counter < 0:
+            return {}
+        return {self.detections_counter: (0, len(state.detections))}
 
     def _scores(self, actions: Any) -> Array:
         """What the kernels write down for every action of ``actions`` (K, d), shape (K,)."""

@@ -11,14 +11,13 @@ import numpy as np
 
 from ..core.arrays import Array, open_unit, whole
 from ..core.clock import CLOCK
-from ..core.compiling import inline_kernel, large_kernel
+from ..core.compiling import lean_kernel
 from ..core.entry_points import Kernels
 from ..core.linalg import argmax, cholesky, clear, clear_matrix, copy, copy_matrix, solve, whiten
 from ..least_squares.amending import clear_along, clear_entries
 from ..least_squares.combining import padded
 from ..least_squares.radii import per_round_radius
 from ..least_squares.sums import accumulate
-from .detecting import Detecting
 from .linear import Fit, LinearPolicy
 from .problem import Problem
 from .registry import register
@@ -74,7 +73,7 @@ class State(NamedTuple):
     work: Array  # (d,)
 
 
-@large_kernel
+@lean_kernel
 def add_model(s: State) -> None:
     """A fresh model at the end of the pool; in a full pool it takes the place of the worst."""
     m = int(s.counters[MODELS])
@@ -95,7 +94,7 @@ def add_model(s: State) -> None:
     s.counters[MODELS] = m + 1.0
 
 
-@large_kernel
+@lean_kernel
 def remove_model(s: State, m: int) -> None:
     """Take a model out; those born later move up."""
     last = int(s.counters[MODELS]) - 1
@@ -110,7 +109,7 @@ def remove_model(s: State, m: int) -> None:
     s.counters[MODELS] = last
 
 
-@inline_kernel
+@lean_kernel
 def leader(p: Parameters, s: State) -> int:
     """The model of the least ê − √(log τ) c, which is the one that chooses."""
     best = 0
@@ -122,7 +121,7 @@ def leader(p: Parameters, s: State) -> int:
     return best
 
 
-@inline_kernel
+@lean_kernel
 def prepare_model(p: Parameters, s: State, m: int) -> None:
     """Bring the factor, θ̂ and β of model ``m`` up to date."""
     if s.facts[m, OUTDATED] == 0.0:
@@ -142,7 +141,7 @@ def prepare_model(p: Parameters, s: State, m: int) -> None:
     s.facts[m, OUTDATED] = 0.0
 
 
-@inline_kernel
+@lean_kernel
 def prepare(p: Parameters, s: State) -> None:
     """Find the model that chooses, and bring it up to date."""
     m = leader(p, s)
@@ -150,7 +149,7 @@ def prepare(p: Parameters, s: State) -> None:
     s.counters[LEADER] = m
 
 
-@inline_kernel
+@lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The choice of the leading model, by its own upper confidence bounds."""
     m = int(s.counters[LEADER])
@@ -159,7 +158,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-@inline_kernel
+@lean_kernel
 def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> bool:
     """e = 1{|aᵀθ̂ − r| > β width(a) + ε}, with the estimate before it learns of the reward."""
     prepare_model(p, s, m)
@@ -171,7 +170,7 @@ def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> boo
     return bool(abs(predicted - reward) > s.facts[m, RADIUS] * width + p.tolerance)
 
 
-@inline_kernel
+@lean_kernel
 def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
     """Refresh ê and c of model ``m`` with the outcome of one more round."""
     memory = s.failures.shape[1]
@@ -185,7 +184,7 @@ def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
     s.facts[m, HALF_WIDTH] = np.sqrt(p.log_inverse_delta2 / (2.0 * seen))
 
 
-@inline_kernel
+@lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Let every model that predicted the reward learn it; drop the bad, and add where none is good.
 
@@ -209,19 +208,19 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         s.counters[DETECTIONS] += 1.0
 
 
-@inline_kernel
+@lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Move the clock; models forget by being dropped, not by time."""
     s.counters[CLOCK] += rounds
 
 
-@inline_kernel
+@lean_kernel
 def fits(p: Parameters, s: State, rounds: float) -> bool:
     """Whether there is room for another detection."""
     return bool(s.counters[DETECTIONS] < s.detections.size)
 
 
-@large_kernel
+@lean_kernel
 def forget(p: Parameters, s: State, mask: Array) -> None:
     """Clear the sums of every model along the coordinates of ``mask``."""
     for m in range(int(s.counters[MODELS])):
@@ -246,7 +245,7 @@ DYNAMIC = Kernels(
 
 @register("dLinUCB", "a pool of LinUCB models with change detection; for rare large changes")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DynamicLinUCB(Detecting, LinearPolicy):
+class DynamicLinUCB(LinearPolicy):
     """dLinUCB (Wu, Iyer and Wang, SIGIR 2018), as the paper ran it.
 
     Each model of the pool counts how often the last rewards fell outside what it predicted,

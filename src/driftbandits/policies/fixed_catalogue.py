@@ -23,6 +23,7 @@ import numpy as np
 from ..core.arrays import Array, float_array
 from ..core.compiling import entry_point, lean_kernel
 from ..core.linalg import clear, inner, subtract
+from .base import Policy
 from .linear import LinearPolicy
 
 # Decisions that items can refer to. After so many an item is looked at in any case.
@@ -52,8 +53,8 @@ class FixedCatalogue:
         True
     """
 
-    def __init__(self, policy: LinearPolicy, items: Any) -> None:
-        if not isinstance(policy, LinearPolicy):
+    def __init__(self, policy: Policy, items: Any) -> None:
+        if not isinstance(policy, LinearPolicy) or policy.refusal("scores"):
             raise TypeError(
                 "policy must be one that always plays the largest upper confidence bound "
                 f"aᵀθ̂ + β width(a), not {getattr(policy, 'label', policy)!r}"

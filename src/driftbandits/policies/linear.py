@@ -31,8 +31,11 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class EstimatingPolicy(Policy):
-    """A policy with an estimate θ̂, widths and a radius, however it chooses.
+class LinearPolicy(Policy):
+    """A policy with an estimate θ̂, widths and a radius.
+
+    Most play the largest upper confidence bound, their ``scores``. Those that draw at random have
+    no scores, and refuse to give them.
 
     Attributes:
         ridge: Penalty λ.
@@ -69,6 +72,11 @@ class EstimatingPolicy(Policy):
         widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
         return out * fit.scale
 
+    def scores(self, actions: Any) -> Array:
+        """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
+        self._check_offered("scores")
+        return self._scores(actions)
+
     def _validate(self) -> None:
         positive("ridge", self.ridge)
         non_negative("noise", self.noise)
@@ -87,12 +95,3 @@ class EstimatingPolicy(Policy):
         if not self._is_loaded:
             raise ValueError(message)
         warnings.warn(message, stacklevel=2)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LinearPolicy(EstimatingPolicy):
-    """One that plays the largest upper confidence bound."""
-
-    def scores(self, actions: Any) -> Array:
-        """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
-        return self._scores(actions)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..theory.tuning import Tuning, with_ridge
+
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
@@ -32,11 +34,15 @@ class Problem:
     theta_bound: float = 1.0
     action_bound: float = 1.0
 
-    def common(self) -> dict[str, Any]:
-        """The options that all linear policies share."""
+    def drift(self, tuning: Tuning) -> dict[str, Any]:
+        """What the rules of `driftbandits.theory.tuning` ask for."""
+        return {"dim": self.dim, "horizon": self.horizon, "budget": self.budget, "tuning": tuning}
+
+    def common(self, tuning: Tuning = "paper") -> dict[str, Any]:
+        """The options that all linear policies share; λ = d where the tuning is proved for it."""
         return {
             "dim": self.dim,
-            "ridge": self.ridge,
+            "ridge": with_ridge(self.ridge, dim=self.dim, tuning=tuning),
             "noise": self.noise,
             "delta": self.delta,
             "theta_bound": self.theta_bound,

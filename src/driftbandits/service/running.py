@@ -16,6 +16,8 @@ from .warming import warm
 JOURNAL = "journal.sqlite"
 BACKUPS = "backups"
 
+_COLLECT_SECONDS = 600.0
+
 _log = logging.getLogger("driftbandits.service")
 
 
@@ -35,6 +37,7 @@ def start(settings: Settings) -> tuple[Server, Address]:
         limits=settings.limits,
         backups=settings.storage.folder / BACKUPS,
         keep_days=settings.storage.keep_days,
+        collect_seconds=_COLLECT_SECONDS,
     )
     return server, Address(settings.listen.host, listener.getsockname()[1])
 

@@ -1,12 +1,13 @@
 """Simulation: the engine, and results as values."""
 
-from .engine import Player, even_rounds
+from .engine import Player, Recording, even_rounds
 from .result_files import ResultFileError, is_result
 from .results import Result
 from .simulate import simulate, warm_up
 
 __all__ = [
     "Player",
+    "Recording",
     "Result",
     "ResultFileError",
     "even_rounds",

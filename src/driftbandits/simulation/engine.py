@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -37,6 +38,23 @@ class Player(Protocol):
 
 # A policy to start from afresh in each replication, or a function of the replication.
 Contestant = Policy | Callable[[int], Player]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What a simulation writes down of every policy.
+
+    Attributes:
+        regret: Rounds after which to write down the regret; about 200 unless given.
+        estimates: Rounds after which to write down the estimates.
+        coverage: Whether to check the confidence sets, round by round.
+        states: Whether to keep the final state of every policy.
+    """
+
+    regret: tuple[int, ...] | None = None
+    estimates: tuple[int, ...] = ()
+    coverage: bool = False
+    states: bool = False
 
 
 class Plan(NamedTuple):

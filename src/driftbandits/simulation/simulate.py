@@ -15,7 +15,7 @@ from ..core.randomness import stream
 from ..environments import Environment
 from ..policies import Policy
 from .description import describe, is_described
-from .engine import Contestant, Plan, Record, even_rounds, play_replication, run
+from .engine import Contestant, Plan, Record, Recording, even_rounds, play_replication, run
 from .fingerprint import fingerprint, versions
 from .parts import Parts
 from .result_files import ResultFileError, check_labels, is_result
@@ -23,6 +23,8 @@ from .results import Result
 
 # Told the number of finished replications and of all; a first call tells what was found on disk.
 Progress = Callable[[int, int], None]
+
+_USUAL = Recording()
 
 
 def simulate(
@@ -32,10 +34,7 @@ def simulate(
     replications: int = 100,
     seed: int = 0,
     workers: int | None = None,
-    regret_rounds: tuple[int, ...] | None = None,
-    estimate_rounds: tuple[int, ...] = (),
-    coverage: bool = False,
-    final_states: bool = False,
+    record: Recording = _USUAL,
     folder: str | os.PathLike[str] | None = None,
     about: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -54,10 +53,7 @@ def simulate(
         replications: Number N of independent repetitions.
         seed: Names all streams of random numbers.
         workers: Threads; as many as there are processors unless given. Changes no number.
-        regret_rounds: Rounds after which to write down the regret; about 200 unless given.
-        estimate_rounds: Rounds after which to write down the estimates.
-        coverage: Whether to check the confidence sets, round by round.
-        final_states: Whether to keep the final state of every policy.
+        record: What to write down: regret, estimates, coverage, final states.
         folder: Where the result goes.
         about: Further facts to keep with the configuration.
         progress: Called with the numbers of finished and of all replications.
@@ -79,18 +75,17 @@ def simulate(
     """
     whole("replications", replications, least=1)
     check_policies(policies)
-    if coverage:
+    if record.coverage:
         check_coverage(policies)
-    if regret_rounds is None:
-        regret_rounds = even_rounds(environment.horizon, 200)
+    regret = even_rounds(environment.horizon, 200) if record.regret is None else record.regret
     plan = Plan(
         environment=environment,
         policies=policies,
         seed=seed,
-        regret_rounds=_checked_rounds("regret_rounds", regret_rounds, environment.horizon),
-        estimate_rounds=_checked_rounds("estimate_rounds", estimate_rounds, environment.horizon),
-        coverage=coverage,
-        final_states=final_states,
+        regret_rounds=_checked_rounds("regret", regret, environment.horizon),
+        estimate_rounds=_checked_rounds("estimates", record.estimates, environment.horizon),
+        coverage=record.coverage,
+        final_states=record.states,
     )
     config = _configuration(plan, replications, about or {})
     if folder is None:
@@ -135,7 +130,7 @@ def _checked_rounds(name: str, rounds: tuple[int, ...], horizon: int) -> tuple[i
     if ordered and (ordered[0] < 1 or ordered[-1] > horizon):
         raise ValueError(f"{name} must lie between 1 and the horizon {horizon}, got {rounds}")
     # The final regret is what every summary is about.
-    return tuple(sorted({*ordered, horizon})) if name == "regret_rounds" else ordered
+    return tuple(sorted({*ordered, horizon})) if name == "regret" else ordered
 
 
 def _configuration(plan: Plan, replications: int, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ not known, leave it out: the rules then use B = 1. For B = 0 they remember the w
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 from ..core.arrays import non_negative, one_of, whole
 
@@ -72,11 +72,9 @@ def corrected_ridge(*, dim: int) -> float:
     return float(dim)
 
 
-def with_ridge(options: dict[str, Any], *, dim: int, tuning: Tuning) -> dict[str, Any]:
-    """A policy's options, with λ = d where the tuning asks for it and they name no ridge."""
-    if tuning != "paper":
-        return {"ridge": corrected_ridge(dim=dim), **options}
-    return options
+def with_ridge(ridge: float, *, dim: int, tuning: Tuning) -> float:
+    """λ = d where the bound that a tuning minimises is proved for it, and ``ridge`` otherwise."""
+    return ridge if tuning == "paper" else corrected_ridge(dim=dim)
 
 
 def _forgotten(dim: int, horizon: int, budget: float | None, tuning: Tuning) -> float:

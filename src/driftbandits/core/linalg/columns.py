@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..arrays import Array
-from ..compiling import large_kernel, lean_kernel, row_kernel
+from ..compiling import lean_kernel, row_kernel
 from .factors import backward_four, forward_four
 from .rows import clear, four_entries, four_rows, scale, subtract, subtract_four
 
 
-@large_kernel
+@lean_kernel
 def whiten_columns(factor: Array, columns: Array) -> None:
     """Replace every column c of ``columns`` (d or more, K) by R⁻ᵀc."""
     dim = factor.shape[1]
@@ -29,7 +29,7 @@ def whiten_columns(factor: Array, columns: Array) -> None:
         scale(columns[i], 1.0 / factor[i, i])
 
 
-@large_kernel
+@lean_kernel
 def unwhiten_columns(factor: Array, columns: Array) -> None:
     """Replace every column c of ``columns`` (d or more, K) by R⁻¹c."""
     dim = factor.shape[1]
@@ -94,7 +94,7 @@ def _add_pair(gram: Array, ridge: float, columns: Array, i: int, out: Array) -> 
             out[k] += (a0 * row[k] + b0 * below[k]) * row0[k]
 
 
-@large_kernel
+@lean_kernel
 def column_quadratic(gram: Array, ridge: float, columns: Array, out: Array) -> None:
     """cᵀ(gram + ridge·I)c of the columns c of ``columns`` (d or more, K), in ``out`` (K,)."""
     dim = gram.shape[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from ..compiling import large_kernel, lean_kernel, row_kernel
+from ..compiling import lean_kernel, row_kernel
 from .rows import copy, four_entries, four_rows, inner, scale, subtract, subtract_four
 
 # Share of a squared pivot below which taking out a vector has cancelled too many digits.
@@ -65,7 +65,7 @@ def cholesky(gram: Array, ridge: float, factor: Array) -> None:
     factor[0, 0], factor[0, 1] = pivot, across
 
 
-@large_kernel
+@lean_kernel
 def _cholesky_by_rows(gram: Array, ridge: float, factor: Array) -> None:
     dim = gram.shape[0]
     fours = dim // 4 * 4
@@ -111,7 +111,7 @@ def solve(factor: Array, vector: Array, out: Array) -> None:
     out[0] = (x0 - across * out[1]) * s0
 
 
-@large_kernel
+@lean_kernel
 def _solve_by_rows(factor: Array, vector: Array, out: Array) -> None:
     dim = vector.size
     fours = dim // 4 * 4
@@ -210,7 +210,7 @@ def _rotate(row: Array, rest: Array, cosine: float, sine: float, sign: float) ->
         rest[j] = cosine * rest[j] - sine * row[j]
 
 
-@large_kernel
+@lean_kernel
 def update_factor(factor: Array, vector: Array, weight: float, least: float) -> bool:
     """Factor of RᵀR + weight·vvᵀ in place of R, for either sign; ``vector`` (d,) is overwritten.
 

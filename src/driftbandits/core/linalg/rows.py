@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..arrays import Array
-from ..compiling import large_kernel, lean_kernel, row_kernel
+from ..compiling import lean_kernel, row_kernel
 
 # Assignments to whole slices compile to general broadcasting code, many times larger than a loop.
 
@@ -15,7 +15,7 @@ def clear(vector: Array) -> None:
         vector[i] = 0.0
 
 
-@large_kernel
+@lean_kernel
 def clear_matrix(matrix: Array) -> None:
     """matrix ← 0."""
     for i in range(matrix.shape[0]):
@@ -29,7 +29,7 @@ def copy(source: Array, target: Array) -> None:
         target[i] = source[i]
 
 
-@large_kernel
+@lean_kernel
 def copy_matrix(source: Array, target: Array) -> None:
     """target ← source, both matrices."""
     for i in range(source.shape[0]):

@@ -21,7 +21,7 @@ nearly the same over h rounds cancels. h is weighed by how well it predicts, lik
 
 **Which.** While one action is played again and again, a level that moves and an action that moves
 look the same. So evidence counts in proportion to how far the action is from the recent ones. It
-decides at 14 nats, and one reward adds one nat at most: a sudden change is not taken for a level.
+decides at 3 nats, and one reward adds 0.3 at most: a sudden change is not taken for a level.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ from .state import (
     State,
 )
 
-NATS = 1.0  # what one reward may add to the evidence: a jump of 20σ is one reward, too
+# What one reward may add to the evidence for a level that moves, and take from it. A level that
+# moves shows little by little. What shows in a few rewards is a change of the parameter.
+MOST_FOR = 0.3
+MOST_AGAINST = 1.0
 MOST_LEAN = 28.0  # evidence beyond this is not kept, so that it can turn within a few dozen rewards
 TRACKER_SHARE = 0.4  # as for the expert in force: too long a memory costs more than too short a one
 NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; squares of that must not vanish
@@ -206,7 +209,7 @@ def moved(s: State) -> float:
 def weigh_banks(s: State, gained: float, conviction: float) -> None:
     """Take in ``gained`` nats for a level that moves, and decide which bank is in force."""
     c = s.counters
-    lean = c[LEAN] + min(NATS, max(-NATS, gained * moved(s)))
+    lean = c[LEAN] + min(MOST_FOR, max(-MOST_AGAINST, gained * moved(s)))
     c[LEAN] = min(MOST_LEAN, max(-MOST_LEAN, lean))
     if c[LEAN] > conviction:
         c[MOVING] = 1.0

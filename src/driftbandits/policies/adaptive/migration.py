@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.storage import StateFileError
-from ..detecting import longer
+from ...least_squares.combining import longer
 from .state import (
     ANCHORED,
     CENTRED,

@@ -14,8 +14,8 @@ from ...core.checks import LARGEST_REWARD
 from ...core.clock import CLOCK
 from ...core.entry_points import Kernels
 from ...core.storage import StateFileError
-from ..base import LARGEST_BOUND
-from ..detecting import Detecting, longer
+from ...least_squares.combining import longer
+from ..base import LARGEST_BOUND, Policy
 from ..inputs import action_rows
 from ..problem import Problem
 from .bank import prior_variance
@@ -74,7 +74,7 @@ ADAPTIVE = Kernels(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AdaptivePolicy(Detecting):
+class AdaptivePolicy(Policy):
     """Two banks of experts that learn how fast to forget, however actions are chosen by them.
 
     Attributes:
@@ -113,7 +113,7 @@ class AdaptivePolicy(Detecting):
     share: float = 0.4
     never: float = 0.6
     ridge: float = 0.1
-    conviction: float = 8.0
+    conviction: float = 3.0
     audit_every: float = 25.0
     audit_radius: float = 0.4
     curiosity: float = 0.5

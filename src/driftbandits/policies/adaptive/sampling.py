@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.arrays import Array, positive
-from ...core.compiling import lean_kernel
+from ...core.compiling import lean_kernel, row_kernel
 from ...core.entry_points import Kernels
 from ...core.linalg import argmax
 from ...core.randomness import stream_state, uniform_at
@@ -42,16 +42,16 @@ def weigh_actions(p: Parameters, s: State, columns: Array, scratch: Array, score
             part[k] = 0.0 if gap == 0.0 else -0.5 * (gap / unit) ** 2
 
 
-@lean_kernel
-def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
-    """Draw an action in proportion to e^score."""
-    optimistic(p, s, columns, scratch, scores)
-    weigh_actions(p, s, columns, scratch, scores)
-    c, total = s.counters, 0.0
+# The order of these sums is fixed: a decision and its replay have the same bits.
+
+
+@row_kernel
+def drawn(scores: Array, u: float) -> int:
+    """The action at which a share ``u`` of the sum of e^score is reached."""
+    total = 0.0
     for k in range(scores.size):
         total += np.exp(scores[k])
-    left = total * uniform_at(int(c[STREAM_HIGH]), int(c[STREAM_LOW]), int(c[CHOICES]))
-    c[CHOICES] += 1.0
+    left = u * total
     for k in range(scores.size):
         left -= np.exp(scores[k])
         if left < 0.0:
@@ -59,17 +59,34 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
     return argmax(scores)
 
 
-@lean_kernel
-def propensities(
-    p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
-) -> None:
-    """e^score, in units of their sum."""
+@row_kernel
+def normalise(scores: Array, chances: Array) -> None:
+    """chances ← e^score, in units of their sum."""
     total = 0.0
     for k in range(scores.size):
         chances[k] = np.exp(scores[k])
         total += chances[k]
     for k in range(scores.size):
         chances[k] /= total
+
+
+@lean_kernel
+def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
+    """Draw an action in proportion to e^score."""
+    optimistic(p, s, columns, scratch, scores)
+    weigh_actions(p, s, columns, scratch, scores)
+    c = s.counters
+    u = uniform_at(int(c[STREAM_HIGH]), int(c[STREAM_LOW]), int(c[CHOICES]))
+    c[CHOICES] += 1.0
+    return drawn(scores, u)
+
+
+@lean_kernel
+def propensities(
+    p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
+) -> None:
+    """In proportion to e^score."""
+    normalise(scores, chances)
 
 
 @register("AdaptiveSampling", "AdaptiveLinUCB with exact propensities; for any drift, and for logs")

@@ -21,6 +21,7 @@ from ...core.compiling import kernel, lean_kernel
 from ...core.entry_points import late_is_no_matter
 from ...core.linalg import argmax, copy
 from ...core.randomness import uniform
+from ...core.tuples import extended
 from ...least_squares.amending import forget_coordinates
 from ...least_squares.forgetting import COUNTERS, LAST_RESTART, has_room, start_afresh
 from ..weighted import family as family
@@ -48,28 +49,13 @@ class Parameters(NamedTuple):
     discounts: float  # 1 where the grid is one of discounts
 
 
-class State(NamedTuple):
-    """The state of the weighted family for the block, and EXP3's."""
-
-    gram: Array
-    gram_squared: Array
-    moment: Array
-    counters: Array
-    history: Array
-    restarts: Array
-    factor: Array
-    theta: Array
-    work: Array
-    belated: Array
-    grid: Array  # (Δ + 1,), windows in rounds
-    log_weights: Array  # (Δ + 1,)
-    weights: Array  # (Δ + 1,), room
-    random: npt.NDArray[np.uint64]
-    peek: npt.NDArray[np.uint64]  # room for a copy of it
+# The state of the weighted family for the block, and EXP3's: the ``grid`` (Δ + 1,) of windows in
+# rounds, its ``log_weights`` and room for ``weights``, a source of randomness and room to ``peek``.
+State = extended(family.State, "grid", "log_weights", "weights", "random", "peek", module=__name__)
 
 
 @lean_kernel
-def gain(p: Parameters, s: State) -> float:
+def gain(p: Parameters, s: Any) -> float:
     """What EXP3 adds to the log-weight of the member that played the block."""
     if s.counters[SEEN] == 0.0:
         return 0.0  # a block without a reward says nothing
@@ -79,7 +65,7 @@ def gain(p: Parameters, s: State) -> float:
 
 
 @kernel
-def draw(p: Parameters, s: State, random: npt.NDArray[np.uint64]) -> tuple[int, float]:
+def draw(p: Parameters, s: Any, random: npt.NDArray[np.uint64]) -> tuple[int, float]:
     """A member by EXP3, with its probability (1 − e) w_j / Σw + e/(Δ + 1); moves ``random`` on."""
     count, weights = s.grid.size, s.weights
     copy(s.log_weights, weights)
@@ -99,7 +85,7 @@ def draw(p: Parameters, s: State, random: npt.NDArray[np.uint64]) -> tuple[int, 
 
 
 @kernel
-def settle(p: Parameters, s: State) -> None:
+def settle(p: Parameters, s: Any) -> None:
     """Close EXP3's account of the last block, and fix the member that plays the open one."""
     if s.counters[PENDING] == 0.0:
         return
@@ -113,7 +99,7 @@ def settle(p: Parameters, s: State) -> None:
 
 
 @kernel
-def inner(p: Parameters, s: State) -> family.Parameters:
+def inner(p: Parameters, s: Any) -> family.Parameters:
     """The policy that plays the block, as parameters of the weighted family."""
     member = int(s.counters[MEMBER])
     if s.counters[PENDING] != 0.0:

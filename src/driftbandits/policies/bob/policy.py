@@ -13,16 +13,15 @@ from ...core.arrays import one_of, whole
 from ...core.entry_points import Kernels
 from ...core.randomness import stream_state
 from ...least_squares.forgetting import COUNTERS
-from ..linear import LinearPolicy
 from ..problem import Problem
 from ..registry import register
-from ..weighted.family import Windowed, initial_state
+from ..weighted.family import WeightedPolicy, initial_state
 from .kernels import BOB_KERNELS, MEMBER, PENDING, PROBABILITY, SEEN, Parameters, State
 
 
 @register("BOB", "EXP3 over windows; for drift at an unknown pace and a known horizon")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BOB(Windowed, LinearPolicy):
+class BOB(WeightedPolicy):
     """Bandit over bandit (Cheung, Simchi-Levi and Zhu, AISTATS 2019): needs no budget B.
 
         blocks of H = ⌊d^{2/3} √T⌋ rounds      windows ⌊H^{j/Δ}⌋, j = 0, …, Δ = ⌈log H⌉
@@ -112,14 +111,9 @@ class BOB(Windowed, LinearPolicy):
             discounts=float(self.over == "discounts"),
         )
 
-    def _initial_state(self) -> State:
-        windows = self.over == "windows"
-        base = initial_state(
-            dim=self.dim,
-            ridge=self.ridge,
-            discounted=not windows,
-            window=self.block if windows else 0,
-        )
+    def _initial_state(self) -> Any:
+        window = self._window()
+        base = initial_state(dim=self.dim, ridge=self.ridge, discounted=not window, window=window)
         counters = np.concatenate([base.counters, np.zeros(SEEN + 1 - COUNTERS)])
         counters[PENDING], counters[PROBABILITY] = 1.0, 1.0
         grid = np.array(self.windows, dtype=np.float64)
@@ -135,8 +129,8 @@ class BOB(Windowed, LinearPolicy):
     def _reseed(self, replication: int) -> None:
         self._state.random[:] = stream_state(self.seed, "policy", "BOB", replication)
 
-    def _growing(self) -> tuple[str, ...]:
-        return super()._growing() if self.over == "windows" else ()
+    def _window(self) -> int:
+        return self.block if self.over == "windows" else 0
 
     def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
         return {**super()._counter_ranges(state), MEMBER: (0, len(state.grid) - 1)}

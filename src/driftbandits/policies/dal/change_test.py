@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ...core.arrays import Array
 from ...core.clock import CLOCK
-from ...core.compiling import kernel, large_kernel, lean_kernel
+from ...core.compiling import kernel, lean_kernel
 from ...core.entry_points import Kernels
 from ...core.exploring import mix, only
 from ...core.linalg import (
@@ -139,7 +139,7 @@ def evidence(p: Parameters, s: State, m: int, pooled: float) -> float:
     return float(gained / (2.0 * p.noise * p.noise) - 0.5 * volume)
 
 
-@large_kernel
+@lean_kernel
 def changed(p: Parameters, s: State) -> bool:
     """Whether some split shows a change."""
     prepare(p, s)
@@ -151,7 +151,7 @@ def changed(p: Parameters, s: State) -> bool:
     return False
 
 
-@large_kernel
+@lean_kernel
 def add_split(p: Parameters, s: State) -> None:
     """Remember the sums as they are, instead of those of the oldest split of the same level."""
     prepare(p, s)
@@ -227,7 +227,7 @@ def fits(p: Any, s: Any, rounds: float) -> bool:
     return bool(s.counters[DETECTIONS] < s.detections.size)
 
 
-@large_kernel
+@lean_kernel
 def forget(p: Any, s: Any, mask: Array) -> None:
     """Clear the sums, those at the splits too, along the coordinates of ``mask``."""
     for part in range(2):

@@ -13,8 +13,7 @@ from ...core.arrays import non_negative, open_unit, positive
 from ...core.entry_points import Kernels
 from ...core.randomness import stream_state
 from ...least_squares.combining import padded
-from ..detecting import Detecting
-from ..linear import EstimatingPolicy, Fit
+from ..linear import Fit, LinearPolicy
 from ..problem import Problem
 from ..registry import register
 from .change_test import (
@@ -32,7 +31,7 @@ from .change_test import (
 
 @register("DAL", "LinUCB that restarts when it detects a change; for rare changes, told no budget")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DetectRestartLinUCB(Detecting, EstimatingPolicy):
+class DetectRestartLinUCB(LinearPolicy):
     """Detection-augmented LinUCB, after DAL (Gerogiannis et al., arXiv 2501.19401).
 
     The paper's: a stationary learner, here LinUCB; forced rounds, more frequent after each
@@ -75,6 +74,7 @@ class DetectRestartLinUCB(Detecting, EstimatingPolicy):
     detections_counter: ClassVar[int] = DETECTIONS
     late_rewards: ClassVar[str] = "tested as it arrives, and may so cause or miss a restart"
     refusals: ClassVar[Mapping[str, str]] = {
+        "scores": "some rounds are forced, at random",
         "amend": "which splits of the data hold a reward is not known",
         "merged": "its test depends on the order in which rewards arrived",
     }

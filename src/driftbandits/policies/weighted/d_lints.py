@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,10 +15,24 @@ from ...core.linalg import argmax, cholesky, clear, column_products, solve, subt
 from ...core.randomness import stream
 from ...least_squares.forgetting import MU
 from ...least_squares.sums import column_widths
+from ...theory import tuning as rules
+from ...theory.tuning import Tuning
 from ..inputs import action_rows, check_norms
+from ..problem import Problem
 from ..registry import register
 from . import family as family
-from .sampling import THEORY, Parameters, SampledPolicy, State, deviation, normal, normal_cdf
+from .sampling import (
+    THEORY,
+    Parameters,
+    State,
+    check_scale,
+    deviation,
+    normal,
+    normal_cdf,
+    own_stream,
+    sampled_parameters,
+    sampled_state,
+)
 
 _CHUNK = 1024  # draws at a time, so that large action sets need little memory
 
@@ -69,7 +84,7 @@ def share_of_two(lead: float, spread: float, chosen: int) -> float:
 
 @register("D-LinTS", "discounted Thompson sampling; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DLinTS(SampledPolicy):
+class DLinTS(family.WeightedPolicy):
     """Discounted linear Thompson sampling (Kim and Tewari, UAI 2020).
 
         V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a² I)
@@ -86,6 +101,15 @@ class DLinTS(SampledPolicy):
     D-RandLinUCB's rate times a power of log K, the price of a perturbation that the K actions do
     not share, for ``scale="theory"`` and under the same conditions: see there.
 
+    Every call of ``select`` draws anew, also within a round. There are no ``scores``: no number is
+    an action's before the draw.
+
+    Attributes:
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+            `driftbandits.theory.tuning.discount`.
+        scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
+            a = √14 β, the one that the regret analysis is for (with ``delta`` = 1/T or less).
+
     Examples:
         >>> import numpy as np
         >>> from driftbandits.policies.weighted.d_lints import DLinTS
@@ -99,6 +123,31 @@ class DLinTS(SampledPolicy):
     kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
         name="d_lints", Parameters=Parameters, State=State, choose=choose, propensities=propensities
     )
+    refusals: ClassVar[Mapping[str, str]] = {"scores": "no number is an action's before the draw"}
+
+    gamma: float
+    scale: float | Literal["theory"] = 1.0
+
+    @classmethod
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """The discount of D-LinUCB for the problem's budget and horizon; see `DLinUCB.tuned`."""
+        gamma = rules.discount(**problem.drift(tuning))
+        return cls(**{**problem.common(tuning), "gamma": gamma, **options})
+
+    def _validate(self) -> None:
+        super()._validate()
+        self._check_discount(self.gamma)
+        check_scale(self.scale)
+
+    def _make_parameters(self) -> Any:
+        common = self._parameters_with(gamma=self.gamma, radius=family.PER_ROUND)
+        return sampled_parameters(common, self.scale)
+
+    def _initial_state(self) -> Any:
+        return sampled_state(self)
+
+    def _reseed(self, replication: int) -> None:
+        self._state.random[:] = own_stream(self, replication)
 
     def estimated_propensities(self, actions: Any, *, draws: int = 10_000) -> Array:
         """Shares of the actions (K, d) in ``draws`` draws of θ̃, shape (K,), without the floor.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from ...core.arrays import one_of, whole
+from ...theory import tuning as rules
+from ...theory.tuning import Tuning
+from ..problem import Problem
 from ..registry import register
-from .discounted import Discounted
 from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
 
 Confidence = Literal[
@@ -22,7 +24,7 @@ Confidence = Literal[
 
 @register("D-LinUCB", "exponential forgetting; for payoffs that drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DLinUCB(Discounted, WeightedPolicy):
+class DLinUCB(WeightedPolicy):
     """Discounted LinUCB (Russac, Vernade and Cappé, NeurIPS 2019, Algorithm 1).
 
         V = Σ γ^{n−s} a_s a_sᵀ + λI      Ṽ = Σ γ^{2(n−s)} a_s a_sᵀ + λI      b = Σ γ^{n−s} r_s a_s
@@ -37,7 +39,7 @@ class DLinUCB(Discounted, WeightedPolicy):
     (docs/explanation/mathematics.md, errata 1, 2 and 5).
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round. `from_budget` takes it from
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
             `driftbandits.theory.tuning.discount`.
         confidence: Which radius. "per-round" (Algorithm 1) covers the parameter with probability
             1 − δ at each fixed round; "anytime" and "blockwise" do so at all rounds together.
@@ -64,11 +66,25 @@ class DLinUCB(Discounted, WeightedPolicy):
         array([0.429, 0.5  ])
     """
 
+    gamma: float
     confidence: Confidence = "per-round"
     restore_every: int = 1
 
+    @classmethod
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """The discount for the problem's budget and horizon, with ``options`` on top.
+
+        "paper" is the published rule, whose rate is not proved (docs/explanation/mathematics.md,
+        erratum 2). "corrected" and "refined" minimise bounds that are proved, and set λ = d. The
+        proofs also need a radius that holds at all T rounds, which the default one does not: the
+        docstring of the class says which does. The formulas are in `driftbandits.theory.tuning`.
+        """
+        gamma = rules.discount(**problem.drift(tuning))
+        return cls(**{**problem.common(tuning), "gamma": gamma, **options})
+
     def _validate(self) -> None:
         super()._validate()
+        self._check_discount(self.gamma)
         one_of("confidence", self.confidence, tuple(RADIUS_CODES))
         whole("restore_every", self.restore_every, least=1)
 

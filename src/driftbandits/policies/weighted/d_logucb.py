@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...core.arrays import Array, open_unit, whole
-from ...core.compiling import inline_kernel, lean_kernel
+from ...core.compiling import lean_kernel
 from ...core.entry_points import Kernels, never_misses
 from ...core.linalg import copy, inner, whiten
+from ...core.tuples import extended
 from ...least_squares.amending import amend_memory
 from ...least_squares.forgetting import UNIT, remember
+from ...theory import tuning as rules
+from ...theory.tuning import Tuning
 from ..inputs import action_rows
 from ..problem import Problem
 from ..registry import register
-from . import family as family
-from .discounted import Discounted
+from . import family
 from .family import DETERMINANT, State, WeightedPolicy, initial_state
 
 # Log odds beyond which the curvature of the loss is taken as that at the limit: 3e-7, so that its
@@ -28,24 +30,8 @@ LIMIT = 15.0
 STEPS = 200  # at most: halving a bracket of 1e50 takes no more, and Newton's steps far fewer
 
 
-class Parameters(NamedTuple):
-    """Those of the weighted family, and the log odds of an action of zeros; all of them floats."""
-
-    gamma: float
-    window: float
-    ridge: float
-    mu: float
-    noise: float
-    delta: float
-    theta_bound: float
-    action_bound: float
-    radius: float
-    horizon: float
-    restore: float
-    follow: float
-    period: float
-    released: float
-    offset: float
+# Those of the weighted family, and the log odds of an action of zeros.
+Parameters = extended(family.Parameters, "offset", module=__name__)
 
 
 @lean_kernel
@@ -91,7 +77,7 @@ def clipped(reward: float) -> float:
     return min(max(reward, 0.0), 1.0)
 
 
-@inline_kernel
+@lean_kernel
 def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add μ′ a aᵀ to V and (μ′ x + r − μ) a to b, at the log odds x that the reward leads to."""
     family.estimate(s)
@@ -109,7 +95,7 @@ def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     remember(p, s, row, root * x + (target - logistic(p.offset + x)) / root, age)
 
 
-@inline_kernel
+@lean_kernel
 def amend(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
     """Change b by what the reward has changed by; the observation stays linearised where it was."""
     return amend_memory(p, s, action, clipped(old), clipped(new), age)
@@ -119,7 +105,7 @@ def amend(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> 
     "D-LogUCB", "logistic, with exponential forgetting; for clicks that drift at a known pace"
 )
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DLogUCB(Discounted, WeightedPolicy):
+class DLogUCB(WeightedPolicy):
     """Discounted logistic UCB, with one proximal Newton step per reward.
 
     The model is P(click) = μ(o + aᵀθ), with μ(z) = 1/(1 + e^{−z}) and the log odds o of ``rate``.
@@ -154,7 +140,8 @@ class DLogUCB(Discounted, WeightedPolicy):
     arrival. An amendment changes b exactly, and leaves the point of linearisation.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round.
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+            `driftbandits.theory.tuning.discount`.
         rate: Click rate of an action of zeros, and what is expected before anything is learned. A
             rough guess of the overall rate does; ½ is the model without an offset.
         noise: φ, deviation of rewards in units of √(μ(1 − μ)). Clicks have 1, and the radius is
@@ -177,15 +164,16 @@ class DLogUCB(Discounted, WeightedPolicy):
     )
     late_rewards: ClassVar[str] = "linearised at the estimate of its arrival"
 
+    gamma: float
     noise: float = 0.25
     rate: float = 0.5
     restore_every: int = 1
 
     @classmethod
-    def tuned(cls, problem: Problem) -> Self:
-        """The published memory for the problem's budget and horizon; its noise plays no part."""
-        options = {**problem.common(), "noise": cls.noise}
-        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """D-LinUCB's discount for the problem; its noise plays no part. See `DLinUCB.tuned`."""
+        own = {"gamma": rules.discount(**problem.drift(tuning)), "noise": cls.noise}
+        return cls(**{**problem.common(tuning), **own, **options})
 
     def probabilities(self, actions: Any) -> Array:
         """Estimated click rates μ(o + aᵀθ̂) of ``actions`` (K, d), shape (K,)."""
@@ -198,10 +186,11 @@ class DLogUCB(Discounted, WeightedPolicy):
 
     def _validate(self) -> None:
         super()._validate()
+        self._check_discount(self.gamma)
         open_unit("rate", self.rate)
         whole("restore_every", self.restore_every, least=1)
 
-    def _make_parameters(self) -> Parameters:
+    def _make_parameters(self) -> Any:
         common = self._parameters_with(
             gamma=self.gamma, radius=DETERMINANT, restore=self.restore_every
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -13,9 +14,22 @@ from ...core.entry_points import Kernels
 from ...core.linalg import argmax, clear, column_products
 from ...least_squares.forgetting import MU
 from ...least_squares.sums import column_widths
+from ...theory import tuning as rules
+from ...theory.tuning import Tuning
+from ..problem import Problem
 from ..registry import register
 from . import family as family
-from .sampling import Parameters, SampledPolicy, State, deviation, normal, normal_cdf
+from .sampling import (
+    Parameters,
+    State,
+    check_scale,
+    deviation,
+    normal,
+    normal_cdf,
+    own_stream,
+    sampled_parameters,
+    sampled_state,
+)
 
 
 @kernel
@@ -80,7 +94,7 @@ def propensities(
 
 @register("D-RandLinUCB", "D-LinUCB with a random radius; for drift at a known pace, and for logs")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DRandLinUCB(SampledPolicy):
+class DRandLinUCB(family.WeightedPolicy):
     """Discounted randomised LinUCB (Kim and Tewari, UAI 2020).
 
         V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a²), one draw for all actions
@@ -99,6 +113,15 @@ class DRandLinUCB(SampledPolicy):
     applies: for that, ``delta`` = 1/T². The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version had the
     gap of erratum 2.
 
+    Every call of ``select`` draws anew, also within a round. There are no ``scores``: no number is
+    an action's before the draw.
+
+    Attributes:
+        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+            `driftbandits.theory.tuning.discount`.
+        scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
+            a = √14 β, the one that the regret analysis is for (with ``delta`` = 1/T or less).
+
     Examples:
         >>> import numpy as np
         >>> from driftbandits.policies.weighted.d_rand_linucb import DRandLinUCB
@@ -116,3 +139,28 @@ class DRandLinUCB(SampledPolicy):
         choose=choose,
         propensities=propensities,
     )
+    refusals: ClassVar[Mapping[str, str]] = {"scores": "no number is an action's before the draw"}
+
+    gamma: float
+    scale: float | Literal["theory"] = 1.0
+
+    @classmethod
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """The discount of D-LinUCB for the problem's budget and horizon; see `DLinUCB.tuned`."""
+        gamma = rules.discount(**problem.drift(tuning))
+        return cls(**{**problem.common(tuning), "gamma": gamma, **options})
+
+    def _validate(self) -> None:
+        super()._validate()
+        self._check_discount(self.gamma)
+        check_scale(self.scale)
+
+    def _make_parameters(self) -> Any:
+        common = self._parameters_with(gamma=self.gamma, radius=family.PER_ROUND)
+        return sampled_parameters(common, self.scale)
+
+    def _initial_state(self) -> Any:
+        return sampled_state(self)
+
+    def _reseed(self, replication: int) -> None:
+        self._state.random[:] = own_stream(self, replication)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ...core.arrays import Array, open_unit
-from ...core.compiling import inline_kernel, large_kernel, lean_kernel
+from ...core.compiling import lean_kernel
 from ...core.entry_points import Kernels
 from ...core.linalg import (
     argmax,
@@ -60,7 +60,7 @@ from ...least_squares.radii import (
     trace_volume,
 )
 from ...least_squares.sums import column_widths
-from ..linear import EstimatingPolicy, Fit, LinearPolicy
+from ..linear import Fit, LinearPolicy
 
 # Codes for ``Parameters.radius``; those from DETERMINANT on use the determinant of Ṽ.
 PER_ROUND, ANYTIME, PUBLISHED_WINDOW, UNION, BLOCKWISE = range(5)
@@ -140,7 +140,7 @@ def initial_state(
     )
 
 
-@inline_kernel
+@lean_kernel
 def current_radius(p: Parameters, s: State) -> float:
     """β for what is remembered now; for a determinant radius ``factor`` must be that of V."""
     dim = s.theta.size
@@ -168,7 +168,7 @@ def current_radius(p: Parameters, s: State) -> float:
     return mixture_radius(ridge, mu, p.noise, delta, p.theta_bound, volume)
 
 
-@inline_kernel
+@lean_kernel
 def _log_determinant_squared(s: State, mu: float) -> float:
     """log det (Σ w² a aᵀ + μI), which is log det Ṽ for the μ in force."""
     if s.gram_squared.shape[1] == 0:
@@ -177,7 +177,7 @@ def _log_determinant_squared(s: State, mu: float) -> float:
     return log_determinant(s.work)
 
 
-@inline_kernel
+@lean_kernel
 def estimate(s: State) -> None:
     """Bring the factor of V and θ̂ up to date with the sums."""
     # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
@@ -188,7 +188,7 @@ def estimate(s: State) -> None:
     solve(s.factor, s.moment[0], s.theta)
 
 
-@inline_kernel
+@lean_kernel
 def prepare(p: Parameters, s: State) -> None:
     """Bring the factor of V, θ̂ and β up to date with the sums."""
     estimate(s)
@@ -263,10 +263,10 @@ def width_scale(s: State) -> float:
     return float(np.sqrt(s.counters[UNIT])) if s.gram_squared.shape[1] == 0 else 1.0
 
 
-_width_scale = inline_kernel(width_scale)
+_width_scale = lean_kernel(width_scale)
 
 
-@inline_kernel
+@lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
     """The action of the largest upper confidence bound."""
     radius, mu = s.counters[RADIUS] * _width_scale(s), s.counters[MU]
@@ -274,7 +274,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-@inline_kernel
+@lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Add an observation to what is remembered."""
     remember(p, s, action, reward, age)
@@ -282,7 +282,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         _square_as_released(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
 
 
-@large_kernel
+@lean_kernel
 def _square_as_released(
     gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
 ) -> None:
@@ -294,20 +294,20 @@ def _square_as_released(
             gram_squared[1, i, j] = 0.0
 
 
-@inline_kernel
+@lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Let the memory fade by ``rounds`` rounds."""
     pass_time(p, s, rounds)
 
 
-@inline_kernel
+@lean_kernel
 def late(p: Parameters, s: State, age: float) -> None:
     """Count a change that no closing round comes with: one more for an anytime bound to cover."""
     if is_remembered(p, s, age):
         s.counters[STEPS] += 1.0
 
 
-@inline_kernel
+@lean_kernel
 def misses(p: Parameters, s: State, theta: Array) -> bool:
     """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β; ``s`` must be prepared."""
     image = s.work[s.work.shape[0] - 1]
@@ -319,25 +319,25 @@ def misses(p: Parameters, s: State, theta: Array) -> bool:
     return bool(whiten(s.work, image) > limit)
 
 
-@inline_kernel
+@lean_kernel
 def fits(p: Parameters, s: State, rounds: float) -> bool:
     """Whether the window has room for another observation, in order or late."""
     return bool(p.window == 0.0 or has_room(s))
 
 
-@inline_kernel
+@lean_kernel
 def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
     """Change b by what the reward of an observation has changed by."""
     return amend_memory(p, s, action, old, new, age)
 
 
-@inline_kernel
+@lean_kernel
 def forget(p: Parameters, s: State, mask: Array) -> None:
     """Clear the sums along the coordinates of ``mask``."""
     forget_coordinates(s, mask)
 
 
-@large_kernel
+@lean_kernel
 def _image(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
     """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
     for i in range(theta.size):
@@ -406,8 +406,10 @@ def merged(one: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WeightedEstimate(EstimatingPolicy):
-    """A policy that keeps the family's state, however it chooses."""
+class WeightedPolicy(LinearPolicy):
+    """A policy of the weighted family: a configuration of the kernels above."""
+
+    kernels: ClassVar[Kernels] = WEIGHTED
 
     @property
     def design(self) -> Array:
@@ -491,20 +493,12 @@ class WeightedEstimate(EstimatingPolicy):
         # 0.1.0 kept rows that came late in ``history``, in order.
         return super()._checked({"belated": initial.belated, **arrays}, initial)
 
-    def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
-        capacity = len(state.history)
-        return {
-            FIRST: (0, max(capacity - 1, 0)),
-            STORED: (0, capacity),
-            RESTARTS_DONE: (0, len(state.restarts)),
-        }
-
-
-class Windowed(WeightedEstimate):
-    """A policy that stores the observations of its window."""
+    def _window(self) -> int:
+        """Length of the window whose observations are stored; 0 where there is none."""
+        return 0
 
     def _growing(self) -> tuple[str, ...]:
-        return ("history", "belated")
+        return ("history", "belated") if self._window() else ()
 
     def _grown(self, state: Any, rounds: float) -> Any:
         if state.counters[STORED] == len(state.history):
@@ -515,14 +509,12 @@ class Windowed(WeightedEstimate):
             state = state._replace(belated=longer)
         return state
 
-    def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
+    def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
             raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
-        return super()._counter_ranges(state)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WeightedPolicy(WeightedEstimate, LinearPolicy):
-    """A policy of the weighted family: a configuration of the kernels above."""
-
-    kernels: ClassVar[Kernels] = WEIGHTED
+        capacity = len(state.history)
+        return {
+            FIRST: (0, max(capacity - 1, 0)),
+            STORED: (0, capacity),
+            RESTARTS_DONE: (0, len(state.restarts)),
+        }

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from ...core.arrays import one_of
 from ...theory import tuning as rules
+from ...theory.tuning import Tuning
 from ..problem import Problem
 from ..registry import register
 from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
@@ -28,7 +29,7 @@ class LBWeightUCB(WeightedPolicy):
     Guarantee: without drift, ‖θ̂ − θ‖_V ≤ β at each fixed round with probability 1 − δ. With
     ``delta`` = δ/T, λ = d and γ = 1 − max(1/T, √(B/(dT))), the dynamic regret over T rounds is
     Õ(d^{3/4} B^{1/4} T^{3/4} + d√T) with probability 1 − δ (Wang, Zhao and Zhou, 2023).
-    `from_budget` sets λ and γ, not ``delta``: the default one has no regret bound.
+    `tuned` sets λ and γ, not ``delta``: the default one has no regret bound.
     `driftbandits.theory.bounds.d_linucb_proved_bound` holds for this policy too.
 
     Attributes:
@@ -48,20 +49,14 @@ class LBWeightUCB(WeightedPolicy):
     confidence: Literal["per-round", "anytime"] = "per-round"
 
     @classmethod
-    def from_budget(
-        cls, *, dim: int, horizon: int, budget: float | None = None, **options: Any
-    ) -> Self:
-        """γ = 1 − max(1/T, √(B/(dT))) and, unless given, λ = d; an unknown B is taken as 1."""
-        gamma = rules.discount(dim=dim, horizon=horizon, budget=budget, tuning="corrected")
-        options = rules.with_ridge(options, dim=dim, tuning="corrected")
-        return cls(dim=dim, gamma=gamma, **options)
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "corrected", **options: Any) -> Self:
+        """The discount for the problem's budget and horizon, with ``options`` on top.
 
-    @classmethod
-    def tuned(cls, problem: Problem) -> Self:
-        """The discount and the ridge λ = d of the theorem, for the problem's budget and horizon."""
-        options = problem.common()
-        del options["ridge"]
-        return cls.from_budget(horizon=problem.horizon, budget=problem.budget, **options)
+        "corrected" is the theorem's: γ = 1 − max(1/T, √(B/(dT))) and λ = d. The formulas are in
+        `driftbandits.theory.tuning`.
+        """
+        gamma = rules.discount(**problem.drift(tuning))
+        return cls(**{**problem.common(tuning), "gamma": gamma, **options})
 
     def _validate(self) -> None:
         super()._validate()

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from ...core.arrays import one_of, whole
 from ...least_squares.estimator import RADIUS_KINDS, RadiusKind
 from ...theory import tuning as rules
-from ..budgeted import Budgeted
+from ...theory.tuning import Tuning
+from ..problem import Problem
 from ..registry import register
 from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
 
 
 @register("RestartUCB", "LinUCB, afresh every so many rounds; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RestartUCB(Budgeted, WeightedPolicy):
+class RestartUCB(WeightedPolicy):
     """LinUCB that starts afresh every H rounds (Zhao, Zhang, Jiang and Zhou, AISTATS 2020).
 
         V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over s = mH + 1, …, n with m = ⌊n/H⌋
@@ -34,7 +35,7 @@ class RestartUCB(Budgeted, WeightedPolicy):
     erratum 2). The default ``delta`` has no regret bound.
 
     Attributes:
-        length: Rounds H between restarts. `from_budget` takes it from
+        length: Rounds H between restarts. `tuned` takes it from
             `driftbandits.theory.tuning.restart_length`.
         confidence: Which radius: "per-round" (the one above), "anytime", "determinant" or
             "anytime-determinant".
@@ -52,8 +53,16 @@ class RestartUCB(Budgeted, WeightedPolicy):
     confidence: RadiusKind = "per-round"
 
     @classmethod
-    def _memory_for(cls, **known: Any) -> dict[str, Any]:
-        return {"length": rules.restart_length(**known)}
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """The length for the problem's budget and horizon, with ``options`` on top.
+
+        "paper" is the published rule, whose rate is not proved (docs/explanation/mathematics.md,
+        erratum 2). "corrected" and "refined" minimise bounds that are proved, and set λ = d. The
+        proofs also need a radius that holds at all T rounds, which the default one does not: the
+        docstring of the class says which does. The formulas are in `driftbandits.theory.tuning`.
+        """
+        length = rules.restart_length(**problem.drift(tuning))
+        return cls(**{**problem.common(tuning), "length": length, **options})
 
     def _validate(self) -> None:
         super()._validate()

@@ -7,57 +7,28 @@ part of the state, so that a saved policy goes on with the draws that it would h
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ...core.arrays import Array, one_of, positive
+from ...core.arrays import one_of, positive
 from ...core.compiling import kernel, lean_kernel
 from ...core.randomness import stream_state, uniform
+from ...core.tuples import extended
 from ...least_squares.forgetting import RADIUS
-from .discounted import Discounted
-from .family import PER_ROUND, initial_state
+from . import family
+from .family import WeightedPolicy, initial_state
 
 # a = √14 β, the scale that the analysis of Kim and Tewari (2020) asks for.
 THEORY = math.sqrt(14.0)
 
 
-class Parameters(NamedTuple):
-    """Those of the weighted family, and the scale a; all of them floats."""
+# Those of the weighted family, and the scale: a = scale σ, or where it is 0, a = √14 β.
+Parameters = extended(family.Parameters, "scale", module=__name__)
 
-    gamma: float
-    window: float
-    ridge: float
-    mu: float
-    noise: float
-    delta: float
-    theta_bound: float
-    action_bound: float
-    radius: float
-    horizon: float
-    restore: float
-    follow: float
-    period: float
-    released: float
-    scale: float  # a = scale σ, or where it is 0, a = √14 β
-
-
-class State(NamedTuple):
-    """That of the weighted family, and a source of randomness."""
-
-    gram: Array
-    gram_squared: Array
-    moment: Array
-    counters: Array
-    history: Array
-    restarts: Array
-    factor: Array
-    theta: Array
-    work: Array
-    belated: Array
-    random: npt.NDArray[np.uint64]
+# That of the weighted family, and a source of randomness.
+State = extended(family.State, "random", module=__name__)
 
 
 @kernel
@@ -68,46 +39,35 @@ def normal(random: npt.NDArray[np.uint64]) -> float:
 
 
 @lean_kernel
-def deviation(p: Parameters, s: State) -> float:
+def deviation(p: Any, s: Any) -> float:
     """The standard deviation a of the draws; ``s`` must be prepared."""
     if p.scale > 0.0:
-        return p.scale * p.noise
+        return float(p.scale * p.noise)
     return float(THEORY * s.counters[RADIUS])
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SampledPolicy(Discounted):
-    """D-LinUCB's estimate, with choices drawn at random.
+def check_scale(scale: float | Literal["theory"]) -> None:
+    """Refuse a standard deviation of the draws that is none."""
+    if isinstance(scale, str):
+        one_of("scale", scale, ("theory",))
+    else:
+        positive("scale", scale)
 
-    Every call of ``select`` draws anew, also within a round. There are no ``scores``: no number is
-    an action's before the draw.
 
-    Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round.
-        scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
-            a = √14 β, the one that the regret analysis is for (with ``delta`` = 1/T or less).
-    """
+def sampled_parameters(common: Any, scale: float | Literal["theory"]) -> Any:
+    """The family's parameters ``common``, and the scale."""
+    return Parameters(*common, scale=0.0 if scale == "theory" else float(scale))
 
-    scale: float | Literal["theory"] = 1.0
 
-    def _validate(self) -> None:
-        super()._validate()
-        if isinstance(self.scale, str):
-            one_of("scale", self.scale, ("theory",))
-        else:
-            positive("scale", self.scale)
+def sampled_state(policy: WeightedPolicy) -> Any:
+    """The state of D-LinUCB, and a stream of the policy's own."""
+    common = initial_state(dim=policy.dim, ridge=policy.ridge, discounted=True)
+    return State(*common, random=own_stream(policy))
 
-    def _make_parameters(self) -> Parameters:
-        family = self._parameters_with(gamma=self.gamma, radius=PER_ROUND)
-        return Parameters(*family, scale=0.0 if self.scale == "theory" else float(self.scale))
 
-    def _initial_state(self) -> State:
-        family = initial_state(dim=self.dim, ridge=self.ridge, discounted=True)
-        return State(*family, random=stream_state(self.seed, "policy", type(self).__name__))
-
-    def _reseed(self, replication: int) -> None:
-        name = type(self).__name__
-        self._state.random[:] = stream_state(self.seed, "policy", name, replication)
+def own_stream(policy: WeightedPolicy, *names: int) -> npt.NDArray[np.uint64]:
+    """Where a policy's draws come from; another stream for each replication."""
+    return stream_state(policy.seed, "policy", type(policy).__name__, *names)
 
 
 @lean_kernel

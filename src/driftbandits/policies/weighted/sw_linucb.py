@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ...core.arrays import one_of, whole
 from ...theory import tuning as rules
-from ..budgeted import Budgeted
+from ...theory.tuning import Tuning
+from ..problem import Problem
 from ..registry import register
 from .family import (
     PUBLISHED_WINDOW,
@@ -15,14 +16,13 @@ from .family import (
     Parameters,
     State,
     WeightedPolicy,
-    Windowed,
     initial_state,
 )
 
 
 @register("SW-LinUCB", "a sliding window; for payoffs that change at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
+class SWLinUCB(WeightedPolicy):
     """Sliding-window LinUCB (Cheung, Simchi-Levi and Zhu, AISTATS 2019).
 
         V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over the last l rounds,      Ṽ = V
@@ -31,7 +31,7 @@ class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
     bound `driftbandits.theory.bounds.sw_linucb_proved_bound`. The default has no regret bound.
 
     Attributes:
-        window: Length l of the window, in rounds. `from_budget` takes it from
+        window: Length l of the window, in rounds. `tuned` takes it from
             `driftbandits.theory.tuning.window`.
         confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as its authors state it
             and as the paper ran it. Its proof has a gap; for d ≥ 2 and at most one reward per
@@ -54,8 +54,16 @@ class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
     horizon: int | None = None
 
     @classmethod
-    def _memory_for(cls, *, horizon: int, **known: Any) -> dict[str, Any]:
-        return {"window": rules.window(horizon=horizon, **known), "horizon": horizon}
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """The window for the problem's budget and horizon, with ``options`` on top.
+
+        "paper" is the published rule, whose rate is not proved (docs/explanation/mathematics.md,
+        erratum 2). "corrected" and "refined" minimise bounds that are proved, and set λ = d. The
+        proofs also need a radius that holds at all T rounds, which the default one does not: the
+        docstring of the class says which does. The formulas are in `driftbandits.theory.tuning`.
+        """
+        memory = {"window": rules.window(**problem.drift(tuning)), "horizon": problem.horizon}
+        return cls(**{**problem.common(tuning), **memory, **options})
 
     def _validate(self) -> None:
         super()._validate()
@@ -72,6 +80,9 @@ class SWLinUCB(Budgeted, Windowed, WeightedPolicy):
             radius=PUBLISHED_WINDOW if self.confidence == "published" else UNION,
             horizon=self.horizon or 1,
         )
+
+    def _window(self) -> int:
+        return self.window
 
     def _initial_state(self) -> State:
         return initial_state(dim=self.dim, ridge=self.ridge, window=self.window)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -41,6 +42,7 @@ class Server:
         limits: How much is taken of what.
         backups: Folder for copies of the journal.
         keep_days: Age in days up to which records are kept; None to keep all.
+        collect_seconds: Seconds between full collections of garbage. None leaves them to Python.
     """
 
     def __init__(
@@ -52,9 +54,11 @@ class Server:
         limits: Limits,
         backups: Path | None = None,
         keep_days: float | None = None,
+        collect_seconds: float | None = None,
     ) -> None:
-        self._house, self._listener, self._limits = house, listener, limits
+        self._house, self._listener = house, listener
         self._upkeep = Upkeep(house, folder=backups, keep_days=keep_days)
+        self._collect_seconds, self._collected = collect_seconds, 0.0
         self.app = make_app(house, keyring=keyring, limits=limits, upkeep=self._upkeep)
         self._uvicorn = _Uvicorn(_config(self.app, limits))
 
@@ -66,6 +70,8 @@ class Server:
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until SIGTERM or SIGINT; then finish what is under way, and close the house."""
+        if self._collect_seconds is not None:
+            _calm_collector()
         with asyncio.Runner(loop_factory=self._uvicorn.config.get_loop_factory()) as runner:
             runner.run(self._serve(ready))
         self._close()
@@ -108,6 +114,9 @@ class Server:
             _log.info("removed %d old records", removed)
         now = asyncio.get_running_loop().time()
         self.app.vitals.slow_clients += sweep(self._uvicorn.server_state.connections, now)
+        if self._collect_seconds is not None and now - self._collected > self._collect_seconds:
+            gc.collect()
+            self._collected = now
 
     def _close(self) -> None:
         try:
@@ -136,6 +145,18 @@ def _personalizer(house: House, limits: Limits) -> list[Any]:
     from ..personalizer import Personalizer
 
     return Personalizer(house, limits).routes()
+
+
+def _calm_collector() -> None:
+    """Let full collections of garbage come when the server wants them, and not under load.
+
+    They walk over every open decision: 0.1 s of processor time with 100,000 of them, in which
+    nobody is answered. What was recovered is exempt: it is no garbage.
+    """
+    gc.collect()
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, 10**9)
 
 
 class _Uvicorn(uvicorn.Server):

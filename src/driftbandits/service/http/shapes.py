@@ -91,7 +91,10 @@ class BackupView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Events of a policy; ``next`` is what ``after`` has to be for the following ones."""
+    """Events of a policy, from a page of the journal, which has those of other policies too.
+
+    ``next`` is what ``after`` has to be for the next page; at the end it stays the same.
+    """
 
     events: list[dict[str, Any]]
     next: int

@@ -69,7 +69,7 @@ def asking_changes_no_decision(policy: Policy) -> None:
     for name in ("theta", "radius", "round", "config"):
         getattr(asked, name, None)
     for name in ("scores", "widths", "propensities"):
-        if hasattr(asked, name):
+        if hasattr(asked, name) and not (name == "scores" and asked.refusal("scores")):
             shape = getattr(asked, name)(actions).shape
             require(shape == (len(actions),), f"{name} must have shape (K,), got {shape}")
     repr(asked)
@@ -103,7 +103,7 @@ def propensities_are_those_of_the_next_decision(policy: Policy) -> None:
 def the_largest_score_is_played(policy: Policy) -> None:
     """Where there are scores: aᵀθ̂ + β width(a), the largest of which is chosen."""
     mine = anew(policy)
-    if not hasattr(mine, "scores") or mine.floor > 0:
+    if not hasattr(mine, "scores") or mine.refusal("scores") or mine.floor > 0:
         return
     play(mine, 60)
     for actions in action_sets(policy, 20, seed=8):
