@@ -77,7 +77,24 @@ def test_commits_take_snapshots() -> None:
     busy(desk, 60)
     numbers = [made.number for made in desk.store.snapshots()]
     assert len(numbers) >= 2
-    assert desk.store.last - numbers[0] < 40
+    assert desk.store.last - numbers[0] < 40  # fewer than 20 decisions are open
+    assert recover(desk.store).state.to_bytes() == desk.house.to_bytes()
+
+
+def test_snapshots_are_rarer_where_many_decisions_are_open() -> None:
+    """After n records n − 1 decisions are open: each snapshot comes at about twice the records."""
+    desk = Desk(snapshot_every=10, wait=1e6)
+    made = set[int]()
+    for _ in range(100):
+        desk.decide()
+        desk.house.commit()
+        made |= {snapshot.number for snapshot in desk.store.snapshots()}
+    # n − s ≥ max(10, ⌊(n − 1)/2⌋) after a snapshot at s: first at n = 20, then 38, then 74.
+    assert made == {10, 20, 38, 74}
+    desk.clock.now += 1e6
+    desk.house.expire()
+    desk.house.commit()
+    assert next(desk.store.snapshots()).number == desk.store.last
     assert recover(desk.store).state.to_bytes() == desk.house.to_bytes()
 
 

@@ -88,7 +88,9 @@ class House:
         Args:
             store: Where the journal is.
             clock: Seconds since 1970. Where it goes back, time stands still.
-            snapshot_every: Records after which a commit also takes a snapshot; 0 for never.
+            snapshot_every: Records after which a commit also takes a snapshot; 0 for never. It
+                waits for half as many records as decisions are open, where that is more: a
+                snapshot takes time for each of them, about a tenth of what a command takes.
         """
         recovered = recovery.recover(store)
         return cls(store, recovered, clock=clock, snapshot_every=snapshot_every)
@@ -187,7 +189,8 @@ class House:
     def commit(self) -> None:
         """Make all commands so far durable. Their answers may be sent when this returns."""
         self._ledger.commit(time=self._state.time)
-        if 0 < self._snapshot_every <= self._ledger.since_snapshot:
+        since, every = self._ledger.since_snapshot, self._snapshot_every
+        if every > 0 and since >= max(every, self._state.open // 2):
             self.snapshot()
 
     def snapshot(self) -> int:

@@ -81,6 +81,11 @@ class State:
         self.number += 1
         self.time = record.time
 
+    @property
+    def open(self) -> int:
+        """Number of open decisions of all policies."""
+        return sum(hosted.agent.open for hosted in self.policies.values())
+
     def policy(self, name: str) -> Hosted:
         """The policy of a name."""
         hosted = self.policies.get(name)
