@@ -29,6 +29,7 @@ CALLS: list[tuple[str, str, object, Role]] = [
     ("PUT", "/v1/policies/none/actions/a", {}, "writer"),
     ("DELETE", "/v1/policies/none/actions/a", None, "writer"),
     ("POST", "/v1/policies/none/snapshot", None, "admin"),
+    ("POST", "/v1/backups", None, "admin"),
     ("GET", "/v1/policies/plain/events", None, "reader"),
     ("GET", "/v1/policies/plain/diagnostics", None, "reader"),
     ("GET", "/metrics", None, "reader"),

@@ -19,8 +19,10 @@ import numpy as np
 import pytest
 
 from driftbandits.service.errors import JournalError
+from driftbandits.service.house import House
 from driftbandits.service.http.committing import JOURNAL_FAILED, Committer
 from driftbandits.service.http.limits import Limits
+from driftbandits.service.journal.memory import MemoryStore
 from service_running import OFFERED, PLAIN, connected, process, serving
 
 DECIDE = "/v1/policies/plain/decisions"
@@ -244,6 +246,31 @@ def test_a_tick_has_one_commit_and_answers_wait_for_it() -> None:
         return done
 
     assert asyncio.run(tick()) == [1] * 10
+
+
+def test_requests_that_are_ready_together_share_a_commit() -> None:
+    house, sizes = House.open(MemoryStore()), list[int]()
+    begun, arrived = threading.Event(), threading.Event()
+
+    def commit() -> None:
+        sizes.append(house.pending)
+        begun.set()
+        assert arrived.wait(60.0)  # holds up the loop at the first commit
+        House.commit(house)
+
+    with serving(house=house) as server, ExitStack() as stack:
+        house.commit = commit  # type: ignore[method-assign]
+        sockets = [stack.enter_context(dial(server.url)) for _ in range(17)]
+        httpx.get(f"{server.url}/healthz")  # they are all accepted now
+        sockets[0].sendall(request_bytes())
+        assert begun.wait(60.0)
+        for sock in sockets[1:]:
+            sock.sendall(request_bytes())
+        time.sleep(0.1)
+        arrived.set()
+        for sock in sockets:
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200 ")
+        assert sizes == [1, 16]
 
 
 def test_a_cancelled_request_holds_up_nobody() -> None:

@@ -43,6 +43,7 @@ mode = "live"                   # or "shadow": show the baseline, and learn besi
 # rewards = "first"             # several rewards of a decision: "first", "last" or "sum"
 # round_length = 3600.0         # seconds per round, to forget by the hour and not by decisions
 # most_open = 1000000           # decisions that may wait at the same time
+# most_actions = 1000           # actions with coordinates of their own
 # remember = 100000             # closed decisions whose ids are still known
 # seed = 0                      # names what is drawn at random
 # features = "features.json"    # a declaration in a file of its own; without one, all is hashed
