@@ -121,6 +121,22 @@ def test_a_saved_policy_goes_on_with_its_draws(tmp_path: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("units", "scale", "constant"), [([1.0, 300.0], 1.0, 0.0), ([1.0, 1.0], 1e-3, 1000.0)]
+)
+def test_units_play_no_part(units: list[float], scale: float, constant: float) -> None:
+    plain, other = AdaptiveSampling(dim=2), AdaptiveSampling(dim=2)
+    rng = np.random.default_rng(6)
+    for _ in range(120):
+        action = rng.uniform(-1, 1, 2)
+        reward = action[0] + 0.3 * rng.standard_normal()
+        plain.update(action, reward)
+        other.update(action * units, scale * reward + constant)
+        actions = rng.uniform(-1, 1, (5, 2))
+        chances = plain.propensities(actions)
+        np.testing.assert_allclose(other.propensities(actions * units), chances, rtol=1e-5)
+
+
 def inverse_propensity_errors(replication: int, rounds: int) -> tuple[float, float]:
     """Error of IPS for "always the last arm" on a log of the policy, and its standard error."""
     policy = AdaptiveSampling(dim=4, floor=0.2).fresh(replication)

@@ -208,3 +208,5 @@ def test_another_environment_is_not_taken_for_what_is_kept(tmp_path: Path) -> No
 
     first, other = score(CLICKS[0]), score("d = 4, one jump, T = 1000")
     assert not np.array_equal(first.ours, other.ours)
+    # The best of more policies is no worse.
+    assert first.twice.mean() <= first.best.mean()

@@ -69,7 +69,7 @@ def test_every_interval_of_two_replications_is_as_wide_as_the_table_says(tmp_pat
     data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.S)[1])  # type: ignore[index]
     assert data[0]["regret"]["quantile"] == pytest.approx(TABLE[2], abs=5e-4)
     ratio, error = ratio_of_means(*finals)
-    score = Score("elsewhere", "test", finals[0], finals[1], "10")
+    score = Score("elsewhere", "test", finals[0], finals[1], "10", finals[1])
     half = 12.7062 * error
     assert score.ratio == pytest.approx((ratio, ratio - half, ratio + half), abs=1e-5)
 

@@ -1,4 +1,4 @@
-"""Situations that every practitioner meets: levels that move, features of all scales, launches.
+"""Situations that every practitioner meets: moving levels, features of all scales, launches, wear.
 
 They were looked at when `AdaptiveLinUCB` was given a level of its own.
 """
@@ -17,12 +17,14 @@ from driftbandits.environments import (
     ClippedCube,
     Environment,
     Gaussian,
+    Kronecker,
     PiecewiseConstant,
+    Trajectory,
 )
 from driftbandits.environments import actions as action_sets
 
 from .parts import DrawnPath, directions
-from .place import Place
+from .place import Place, drifting_arms
 
 MEANS = np.array([0.6, 0.4, 0.3, 0.2, 0.1])
 HORIZON = 6000
@@ -129,6 +131,23 @@ def launch(*means: float) -> Environment:
     )
 
 
+def wearing_out() -> Environment:
+    """Four arms that lose their charm, the better ones faster."""
+    age = np.arange(HORIZON)[:, None]
+    heights, lives = np.array([0.8, 0.6, 0.5, 0.4]), np.array([1000, 2000, 4000, 16_000])
+    return drifting_arms(Trajectory(heights * np.exp(-age / lives)), noise=Gaussian(0.3))
+
+
+def many_contexts() -> Environment:
+    """A context of six features in each round, and a model for each of three arms."""
+    return Environment(
+        path=DrawnPath(function=lambda g: directions(g, 1, 18), dim=18),
+        actions=Kronecker(contexts=ClippedCube(dim=6, count=1), arms=3),
+        noise=Gaussian(0.3),
+        horizon=HORIZON,
+    )
+
+
 def _place(title: str, environment: Environment, norm: float = 1.0) -> Place:
     return Place(title, environment, action_bound=norm, theta_bound=1.0)
 
@@ -145,4 +164,6 @@ EVERYDAY = (
     _place("one feature in units of 1/300", in_units(300, 1, 1, 1, 1), 301.0),
     _place("a launch, the new arm is best", launch(0.5, 0.4, 0.3, 0.2, 0.6)),
     _place("a launch, the new arm is worst", launch(0.5, 0.4, 0.3, 0.2, 0.1)),
+    _place("four arms that wear out", wearing_out()),
+    _place("many contexts, three arms, no change", many_contexts()),
 )

@@ -1,4 +1,6 @@
-"""Regret where the leaderboard does not look, beside the best fixed discount in hindsight.
+"""Regret where the leaderboard does not look, beside D-LinUCB tuned in hindsight.
+
+The best fixed discount has the theorem's radius; "tuned twice" has the best radius, too.
 
 `AdaptiveLinUCB` is told nothing but the dimension. D-LinUCB plays with each of a grid of memories,
 and is told the noise level and the norms of parameters (1 at most) and actions. All meet the same
@@ -17,7 +19,7 @@ from benchmarks.measure import Array, Row, Say, mean_and_error
 
 from driftbandits import AdaptiveLinUCB
 from driftbandits.core.storage import atomic_write
-from driftbandits.experiments.contestants import NO_FORGETTING, fixed_discounts
+from driftbandits.experiments.contestants import NO_FORGETTING, fixed_discounts, scaled_radii
 from driftbandits.experiments.leaderboard import ratio_of_means
 from driftbandits.experiments.standings import table
 from driftbandits.simulation import Recording, simulate
@@ -68,19 +70,22 @@ class Score(NamedTuple):
     ours: Array
     best: Array  # of the fixed discount of the least mean
     memory: str  # its memory, in rounds
+    twice: Array  # of the discount and radius of the least mean
 
     @property
     def ratio(self) -> tuple[float, float, float]:
         """Ratio of the means, and the ends of its 95% interval."""
-        ratio, error = ratio_of_means(self.ours, self.best)
-        return (ratio, *mean_interval(ratio, error, len(self.ours)))
+        return _ratio(self.ours, self.best)
 
     @property
     def cells(self) -> tuple[str, ...]:
         """A line of the table."""
-        ratio, low, high = self.ratio
-        interval = f"{ratio:.2f} ({low:.2f} to {high:.2f})"
-        return self.title, _regret(self.ours), _regret(self.best), self.memory, interval
+        fixed, twice = (
+            f"{ratio:.2f} ({low:.2f} to {high:.2f})"
+            for ratio, low, high in (self.ratio, _ratio(self.ours, self.twice))
+        )
+        regrets = _regret(self.ours), _regret(self.best), self.memory, fixed
+        return self.title, *regrets, _regret(self.twice), twice
 
     @property
     def row(self) -> Row:
@@ -124,7 +129,7 @@ def play(
 def score(section: str, place: Place, replications: int, folder: Path, say: Say) -> Score:
     """Play in one environment, or go on with it."""
     environment, problem = place.environment, place.problem
-    fixed = fixed_discounts(problem)
+    fixed, radii = fixed_discounts(problem), scaled_radii(problem)
 
     def progress(done: int, of: int) -> None:
         if done % max(of // 4, 1) == 0:
@@ -132,7 +137,7 @@ def score(section: str, place: Place, replications: int, folder: Path, say: Say)
 
     result = simulate(
         environment,
-        {OURS: AdaptiveLinUCB.tuned(problem), **fixed},
+        {OURS: AdaptiveLinUCB.tuned(problem), **fixed, **radii},
         replications=replications,
         seed=SEED,
         record=Recording(regret=(environment.horizon,)),
@@ -140,15 +145,25 @@ def score(section: str, place: Place, replications: int, folder: Path, say: Say)
         about={"rounds": drawn(environment, SEED)},
         progress=progress,
     )
-    best = min(fixed, key=lambda label: float(result.final(label).mean()))
+    best, twice = (
+        min(labels, key=lambda label: float(result.final(label).mean()))
+        for labels in (fixed, {**fixed, **radii})
+    )
     memory = "∞" if best == NO_FORGETTING else best.rpartition(" ")[2]
-    return Score(section, place.title, result.final(OURS), result.final(best), memory)
+    regrets = result.final(OURS), result.final(best), memory, result.final(twice)
+    return Score(section, place.title, *regrets)
 
 
 def markdown(heading: str, scores: Sequence[Score]) -> str:
     """The table of a group."""
-    header = (heading, OURS, "Best fixed", "its memory", "Ratio (95% interval)")
+    ratio = "Ratio (95% interval)"
+    header = (heading, OURS, "Best fixed", "its memory", ratio, "Tuned twice", ratio)
     return table(header, (of.cells for of in scores))
+
+
+def _ratio(ours: Array, theirs: Array) -> tuple[float, float, float]:
+    ratio, error = ratio_of_means(ours, theirs)
+    return (ratio, *mean_interval(ratio, error, len(ours)))
 
 
 def _regret(values: Array) -> str:
