@@ -89,7 +89,9 @@ def test_other_headers_carry_keys_too(http: httpx.Client, header: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["", "Bearer", "Basic abc", SECRETS["admin"], "Bearer " + KEYS[2].hash]
+    "value",
+    ["", "Bearer", "Basic abc", SECRETS["admin"], "Bearer " + KEYS[2].hash],
+    ids=["nothing", "no key", "another scheme", "no scheme", "a hash"],
 )
 def test_no_other_authorization_is_one(http: httpx.Client, value: str) -> None:
     answer = http.get("/v1/policies", headers={"authorization": value})

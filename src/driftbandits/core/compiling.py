@@ -31,13 +31,11 @@ COMPILING = not cast(Any, numba.config).DISABLE_JIT
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Contraction and reassociation let sums use vector instructions; NaN and infinity keep their
-# meaning, since validation relies on it. Division by zero follows numpy, without a branch.
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "reassoc"},
-}
+# Floating-point operations stay as they are written. Otherwise their last bits would depend on which
+# function a kernel is copied into, and a replay would not end in the bits of the calls. Loops along
+# rows, where the time goes, may fuse a product with the addition that follows it (`row_kernel`).
+# Division by zero follows numpy, without a branch.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 
 
 # Counting references to arrays, and handing named tuples from call to call, costs more than the
@@ -82,7 +80,7 @@ def row_kernel(function: Function) -> Function:
 
 def precise_kernel(function: Function) -> Function:
     """Compile a row kernel whose floating-point operations must stay exactly as written."""
-    return _kernel(function, {**_LEAN, "fastmath": False}, apart=True)
+    return _kernel(function, _LEAN, apart=True)
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:

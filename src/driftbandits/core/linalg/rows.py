@@ -50,13 +50,19 @@ def subtract(vector: Array, weight: float, other: Array) -> None:
         vector[i] -= weight * other[i]
 
 
-@lean_kernel
+@row_kernel
 def inner(vector: Array, other: Array) -> float:
-    """⟨vector, other⟩."""
-    total = 0.0
-    for i in range(vector.size):
-        total += vector[i] * other[i]
-    return total
+    """⟨vector, other⟩, as four sums side by side, since each addition of one waits for the last."""
+    sum0 = sum1 = sum2 = sum3 = 0.0
+    fours = vector.size // 4 * 4
+    for i in range(0, fours, 4):
+        sum0 += vector[i] * other[i]
+        sum1 += vector[i + 1] * other[i + 1]
+        sum2 += vector[i + 2] * other[i + 2]
+        sum3 += vector[i + 3] * other[i + 3]
+    for i in range(fours, vector.size):
+        sum0 += vector[i] * other[i]
+    return (sum0 + sum1) + (sum2 + sum3)
 
 
 # Most of the work is to subtract multiples of some rows from others. Taking four rows from two at a
