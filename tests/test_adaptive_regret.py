@@ -25,6 +25,8 @@ from driftbandits.simulation import Result, simulate
 
 STANDARD_ERRORS = 3.0
 N = 60
+# Finding an arm that turned best unseen is luck: single runs differ by as much as their mean.
+MORE = {"an action turns best unseen": 400}
 
 
 def fixed(dim: int, noise: float, memories: tuple[float, ...]) -> dict[str, Policy]:
@@ -71,7 +73,8 @@ def result(name: str) -> Result:
     memories = tuple(40.0 * 2**k for k in range(8))
     policies = fixed(where.dim, level, memories)
     adaptive = AdaptiveLinUCB(dim=where.dim)
-    return simulate(where, {"adaptive": adaptive, **policies}, replications=N, seed=2)
+    n = MORE.get(name, N)
+    return simulate(where, {"adaptive": adaptive, **policies}, replications=n, seed=2)
 
 
 @pytest.mark.thorough
@@ -92,7 +95,7 @@ def test_regret_against_the_best_fixed_discount_in_hindsight(name: str, factor: 
     finals = [table.final(policy) for policy in table.policies if policy != "adaptive"]
     best = min(finals, key=lambda final: float(final.mean()))
     excess = table.final("adaptive") - factor * best
-    error = excess.std(ddof=1) / math.sqrt(N)
+    error = excess.std(ddof=1) / math.sqrt(len(excess))
     assert excess.mean() + STANDARD_ERRORS * error < 0
 
 

@@ -43,10 +43,11 @@ class Learning:
         """Refuse a policy that cannot follow the rule."""
         if self.rule == "assume" and self.default is None:
             raise ValueError("default must be given for rule assume, got None")
-        if self.rule != "hold" and "amend" in policy.refusals:
+        reason = policy.refusal("amend")
+        if self.rule != "hold" and reason:
             raise ValueError(
                 f"rule must be hold for {type(policy).__name__}, which cannot amend rewards "
-                f"({policy.refusals['amend']}), got {self.rule}"
+                f"({reason}), got {self.rule}"
             )
 
     def opened(self, policy: Policy, decision: OpenDecision) -> None:

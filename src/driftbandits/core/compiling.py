@@ -31,9 +31,9 @@ COMPILING = not cast(Any, numba.config).DISABLE_JIT
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Floating-point operations stay as they are written. Otherwise their last bits would depend on which
-# function a kernel is copied into, and a replay would not end in the bits of the calls. Loops along
-# rows, where the time goes, may fuse a product with the addition that follows it (`row_kernel`).
+# Floating-point operations stay as they are written. Otherwise their last bits would depend on the
+# function that a kernel is copied into, and a replay would not end in the bits of the calls. Loops
+# along rows, where the time goes, may fuse a product with the addition after it (`row_kernel`).
 # Division by zero follows numpy, without a branch.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 

@@ -1,8 +1,7 @@
 """Functions for Python that are made of the same kernels: compiled together, and kept together.
 
 The first call of one of them compiles all, or loads all from disk. So the kernels that they share
-are translated, optimised and stored once. And since they run the same machine code, they give the
-same bits.
+are translated, optimised and stored once.
 """
 
 from __future__ import annotations
