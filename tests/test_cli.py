@@ -156,11 +156,12 @@ def test_policies_are_listed_one_a_line() -> None:
     assert not any("published" in line for line in lines)
 
 
-@pytest.mark.parametrize("command", [[], ["reproduce"], ["run"], ["report"], ["policies"]])
-def test_help_is_there(command: list[str]) -> None:
-    done = driftbandits(*command, "--help")
+@pytest.mark.parametrize("command", ["", "reproduce", "run", "report", "log", "journal", "serve"])
+def test_help_is_there(command: str) -> None:
+    done = driftbandits(*command.split(), "-h")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
+    assert "\\b" not in done.stdout  # click's mark for "do not wrap", taken as text
 
 
 @pytest.mark.parametrize(

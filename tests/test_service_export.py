@@ -131,7 +131,7 @@ def run(*arguments: object) -> tuple[int, str]:
 
 
 def test_the_commands_look_after_a_journal(journal: Path, tmp_path: Path) -> None:
-    copy, back = tmp_path / "copy.sqlite", tmp_path / "back.sqlite"
+    copy, back = tmp_path / "copy.sqlite", tmp_path / "new" / "back.sqlite"
     code, text = run("verify", journal)
     assert (code, text.splitlines()[-1]) == (0, "identical, bit for bit")
     assert "replayed 41 records from nothing, compared 1 snapshots" in text

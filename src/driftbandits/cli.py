@@ -23,7 +23,7 @@ from .cli_compile import compile_policies
 from .cli_errors import errors_of, exit_codes
 from .cli_journal import journal_group
 from .cli_log import log_group
-from .cli_service import SERVICE_COMMANDS
+from .cli_service import CONTEXT, SERVICE_COMMANDS
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
 from .experiments.standings import markdown
@@ -46,7 +46,7 @@ def main() -> None:
         cli(standalone_mode=False)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="driftbandits")
 def cli() -> None:
     """Linear bandits whose payoffs drift.

@@ -21,7 +21,7 @@ _Journal = click.argument("journal", type=_FILE)
 
 @click.group(name="journal")
 def journal_group() -> None:
-    r"""Look after the journal of the decision service.
+    """Look after the journal of the decision service.
 
     JOURNAL is the SQLite file that `driftbandits serve` writes. While the service runs it keeps the
     file to itself: stop it first, or work on a backup.
@@ -71,6 +71,7 @@ def restore_journal(backup: Path, journal: Path) -> None:
         report = _verified(store)
         if not report.identical:
             click.echo(f"note: {len(report.differing)} answers come out differently here")
+        journal.parent.mkdir(parents=True, exist_ok=True)
         for _ in store.backup(journal):
             pass
         # What an earlier journal of this name had acknowledged no longer counts.

@@ -51,7 +51,7 @@ _POLICY = click.option(
 
 @click.group(name="log")
 def log_group() -> None:
-    r"""Ask a log of your own: is it sound, does it drift, what would a policy have earned.
+    """Ask a log of your own: is it sound, does it drift, what would a policy have earned.
 
     FILE is Parquet, CSV, JSON lines, Arrow or dsjson, with one row per decision. The columns are
     time, actions (or --arms, --action), chosen, propensity, reward, and optionally reward_time,

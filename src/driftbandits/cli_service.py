@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 _WRONG_INPUT = 2
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class _WrongSettings(click.ClickException):
@@ -50,7 +51,7 @@ def _service() -> Iterator[None]:
         raise click.ClickException(str(error)) from None
 
 
-@click.command()
+@click.command(context_settings=CONTEXT)
 @click.argument("config", type=_EXISTING, required=False)
 @click.option("--listen", metavar="HOST:PORT", help="Where to listen, whatever the file says.")
 @click.option(
