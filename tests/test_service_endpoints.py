@@ -208,6 +208,16 @@ def test_diagnostics_and_metrics_count_decisions(http: httpx.Client) -> None:
     )
 
 
+def test_metrics_have_actions_as_labels(http: httpx.Client) -> None:
+    named = [{**OFFERED[0], "id": 'a "17"/é'}]
+    assert decide(http, actions=named).status_code == 200
+    lines = http.get("/metrics").text.splitlines()
+    shares = [line for line in lines if line.startswith("driftbandits_policy_share")]
+    labelled = r'driftbandits_policy_share{policy="plain",action="a \"17\"/é"} '
+    assert any(line.startswith(labelled) for line in shares)
+    assert all(line.startswith("driftbandits_policy_share{") for line in shares)
+
+
 # --- around
 
 

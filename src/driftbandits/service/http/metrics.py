@@ -45,7 +45,12 @@ def _policies(house: House) -> Iterator[str]:
     """Every number that the diagnostics of the policies have, by policy."""
     found: dict[str, list[tuple[str, float]]] = {}
     for view in house.policies():
-        for name, value in _numbers("policy", house.diagnostics(view.name)):
+        diagnostics = house.diagnostics(view.name)
+        # Actions may be called anything, so they are labels and not parts of names.
+        for action, share in diagnostics.pop("shares").items():
+            labels = _labels(policy=view.name, action=action)
+            found.setdefault("policy_share", []).append((labels, share))
+        for name, value in _numbers("policy", diagnostics):
             found.setdefault(name, []).append((_labels(policy=view.name), value))
     for name, samples in sorted(found.items()):
         yield from _family(name, "gauge", "From the diagnostics of the policy.", samples)
@@ -55,8 +60,7 @@ def _numbers(prefix: str, value: Any) -> Iterator[tuple[str, float]]:
     """The numbers in nested tables, with names made of their keys; lists and texts are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if key.replace("_", "a").isalnum() and key.isascii():
-                yield from _numbers(f"{prefix}_{key}", inner)
+            yield from _numbers(f"{prefix}_{key}", inner)
     elif isinstance(value, (int, float)):
         yield prefix, float(value)
 
