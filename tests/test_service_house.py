@@ -244,6 +244,11 @@ def test_unknown_policies_are_named() -> None:
         ({"learner": "LinUCP"}, "learner must be one of .*, got 'LinUCP'"),
         ({"config": {"gamma": 2.0}, "learner": "D-LinUCB"}, r"config: gamma must lie in \(0, 1\)"),
         ({"config": {"dim": 2}}, "config must not have dim"),
+        ({"config": {}, "learner": "D-LinUCB"}, "config must have gamma, which D-LinUCB needs"),
+        (
+            {"config": {"gama": 0.9}, "learner": "D-LinUCB"},
+            "D-LinUCB has no setting 'gama'; it takes .*gamma",
+        ),
         ({"features": {"contxt": {}}}, "features: .*contxt"),
         ({"floor": 1.5}, "floor must be at most 1"),
         ({"floor": 0, "learner": "Random"}, "floor must be above 0 for Random"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -124,6 +125,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         given = [name for name in _OWN if name in self.config]
         if given:
             raise BadSettings(f"config must not have {given[0]}, which the service sets")
+        self._check_config(kind)
         if self.floor == 0 and not draws_nothing(kind):
             raise BadSettings(
                 f"floor must be above 0 for {kind.label}, which draws at random, so that the "
@@ -139,6 +141,22 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             )
         except (ValueError, TypeError) as error:
             raise BadSettings(f"config: {error}") from None
+
+    def _check_config(self, kind: type[Policy]) -> None:
+        """Refuse arguments that the learner does not take, and a lack of those that it needs."""
+        takes = {
+            name: parameter.default is parameter.empty
+            for name, parameter in inspect.signature(kind).parameters.items()
+            if name not in _OWN
+        }
+        unknown = [name for name in self.config if name not in takes]
+        if unknown:
+            raise BadSettings(
+                f"config: {kind.label} has no setting {unknown[0]!r}; it takes {', '.join(takes)}"
+            )
+        lacking = [name for name, needed in takes.items() if needed and name not in self.config]
+        if lacking:
+            raise BadSettings(f"config must have {lacking[0]}, which {kind.label} needs")
 
 
 def draws_nothing(kind: type[Policy]) -> bool:
