@@ -24,13 +24,14 @@ settings = st.builds(
     Bounds,
     dim=st.integers(1, 50),
     ridge=st.floats(1e-6, 1e3),
-    noise=st.floats(0.0, 10.0),
+    noise=st.just(0.0) | st.floats(1e-100, 10.0),
     delta=st.floats(1e-6, 0.9),
-    theta_bound=st.floats(0.0, 10.0),
+    theta_bound=st.just(0.0) | st.floats(1e-100, 10.0),
     action_bound=st.floats(0.1, 10.0),
 )
 horizons = st.integers(1, 10**6)
-budgets = st.floats(0.0, 1e3)
+# What is smaller and not zero is refused.
+budgets = st.just(0.0) | st.floats(1e-100, 1e3)
 
 
 # --- Formulas -----------------------------------------------------------------------------------

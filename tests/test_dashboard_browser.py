@@ -51,11 +51,19 @@ def page(chromium: Browser, address: str) -> Iterator[Browser]:
 
 
 def tile(page: Browser, name: str) -> str:
-    """The text of a tile."""
-    for box in page.find_elements(By.CSS_SELECTOR, ".tiles div"):
-        if box.find_element(By.TAG_NAME, "dt").text == name:
-            return str(box.find_element(By.TAG_NAME, "dd").text)
-    raise AssertionError(f"no tile {name!r}")
+    """The text of a tile, read at one moment: the page replaces them every second."""
+    script = """
+        const tiles = [...document.querySelectorAll(".tiles div")];
+        const tile = tiles.find((one) => one.querySelector("dt").textContent === arguments[0]);
+        return tile.querySelector("dd").textContent;
+    """
+    return str(page.execute_script(script, name))
+
+
+def texts(page: Browser, selector: str) -> list[str]:
+    """The texts of all elements, read at one moment."""
+    script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.textContent)"
+    return [str(text) for text in page.execute_script(script, selector)]
 
 
 def test_everything_is_drawn(page: Browser) -> None:
@@ -65,10 +73,8 @@ def test_everything_is_drawn(page: Browser) -> None:
     for plot in ("reward", "memory", "calibration"):
         assert page.find_elements(By.CSS_SELECTOR, f"#{plot}-plot canvas")
     until(lambda: page.find_elements(By.CSS_SELECTOR, "#delays li"))
-    shares = page.find_elements(By.CSS_SELECTOR, "#shares .name")
-    assert shares[0].text == "a"
-    rows = [row.text.split()[0] for row in page.find_elements(By.CSS_SELECTOR, "#estimates tr")[1:]]
-    assert rows == ["shown", "learner", "baseline"]
+    assert texts(page, "#shares .name")[0] == "a"
+    assert texts(page, "#estimates tr + tr th") == ["shown", "learner", "baseline"]
 
 
 def test_it_follows_the_server(page: Browser, address: str) -> None:
@@ -81,7 +87,7 @@ def test_it_follows_the_server(page: Browser, address: str) -> None:
 def test_names_are_text(page: Browser) -> None:
     """Neither the name of a policy nor that of an action becomes part of the page."""
     buttons = page.find_elements(By.CSS_SELECTOR, "#policies button")
-    assert [button.text for button in buttons] == ["plain", EVIL]
+    assert texts(page, "#policies button") == ["plain", EVIL]
     buttons[1].click()
     until(lambda: page.find_element(By.ID, "policy-title").text == EVIL)
     assert page.title == "driftbandits"

@@ -135,9 +135,9 @@ def test_memory_finds_the_pace_of_the_world() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [1.0, 2.0])
 def test_the_chosen_memory_costs_little_regret(size: float) -> None:
-    # Regret of D-LinUCB with the chosen memory, beside the best of the grid, on the same worlds. Its
-    # radius is 0.3 of the theorem's, about the best in hindsight. At the whole radius, exploring costs
-    # most, and a memory 1.4 times as long is best (docs/results/logs.md).
+    # Regret of D-LinUCB with the chosen memory, beside the best of the grid, on the same worlds.
+    # Its radius is 0.3 of the theorem's, about the best in hindsight. At the whole radius exploring
+    # costs most, and a memory 1.4 times as long is best (docs/results/logs.md).
     regret, chosen = dict[float, float](), 0.0
     for seed in range(4):
         w = world(kind="rotate", rounds=2000, noise=0.3, seed=seed, size=size)

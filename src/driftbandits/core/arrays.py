@@ -46,7 +46,7 @@ def open_unit(name: str, value: float) -> None:
 
 
 def _in_range(name: str, value: float) -> None:
-    if not SMALLEST <= value <= LARGEST:
+    if not SMALLEST <= float(value) <= LARGEST:  # the limits are none of numpy's shorter numbers
         rule = f"at least {SMALLEST:g}" if value < 1 else f"at most {LARGEST:g}"
         raise ValueError(
             f"{name} must be {rule}, got {_shown(value)}: what is computed from it would overflow"
