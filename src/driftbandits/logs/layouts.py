@@ -69,7 +69,7 @@ def _named(schema: Schema, names: Names) -> Layout:
             unseen = coded.dictionary[known.index(-1)].as_py()
             raise LogError(
                 f"action {unseen!r} was not among the names of the first rows; give all names as "
-                "arms=, or describe actions with features"
+                "arms (--arms), or describe actions with features"
             )
         index = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         block = np.array([*known, 0], dtype=np.int64)[index]

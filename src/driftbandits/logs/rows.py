@@ -82,7 +82,7 @@ class Checker:
             more = f" (and {len(lines) - 5} more in this batch)" if len(lines) > 5 else ""
             raise LogError(
                 f"{len(lines)} row(s) cannot be right: {'; '.join(lines[:5])}{more}. "
-                "Correct them, or choose to drop them"
+                "Correct them, or choose to drop them (on_bad='drop', --drop)"
             )
         self.findings.add(batch.row[bad], wrong)
         return batch.where(~bad)

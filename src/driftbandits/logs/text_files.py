@@ -120,7 +120,9 @@ def _object(line: bytes) -> bool:
 
 
 def _refusal(path: Path, what: str) -> LogError:
-    return LogError(f"{path.name}: {what}. Correct it, or choose to drop such lines")
+    return LogError(
+        f"{path.name}: {what}. Correct it, or choose to drop such lines (on_bad='drop', --drop)"
+    )
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:

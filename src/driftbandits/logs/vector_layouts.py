@@ -113,7 +113,7 @@ def wide(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
     if not found:
         raise LogError(
             f"the log has no column {prefix!r} and no columns {prefix}_0_0, {prefix}_0_1, …; "
-            "a log of what was played alone needs action=, one with a parameter per arm arms="
+            "give action (--action) if only the played one is known, or arms (--arms)"
         )
     count, dim = (1 + max(key[axis] for key in found) for axis in (0, 1))
     missing = [(k, j) for k in range(count) for j in range(dim) if (k, j) not in found]
