@@ -16,16 +16,18 @@ def main() -> None:
 
 
 def _command_line() -> Callable[[], None]:
+    serves = sys.argv[1:2] == ["serve"]
     try:
         # A server has to be back quickly: it comes without what only other commands need.
-        if sys.argv[1:2] == ["serve"]:
+        if serves:
             from .cli_service import serve_alone as run
         else:
             from .cli import main as run
     except ModuleNotFoundError as error:
+        extra = "service" if serves else "experiments"
         sys.exit(
             f"driftbandits: the command line needs {error.name}; "
-            "install the extra: pip install 'driftbandits[experiments]'"
+            f"install the extra: pip install 'driftbandits[{extra}]'"
         )
     return run
 
