@@ -17,6 +17,8 @@ from oracles import Floats
 
 pytestmark = pytest.mark.thorough
 
+SEEDS = 24  # single runs differ by more than their mean
+
 ARMS = Features(per_action=PerAction(slots=4))
 CROSSED = Features(
     context={"country": OneHot(["FR", "DE"], other=False), "hour": Cyclic(24)},
@@ -57,9 +59,9 @@ def clicks_lost(kind: str, rule: Any, delay: float, seed: int, visits: int = 500
 @pytest.mark.parametrize("kind", ["arms", "features"])
 def test_late_clicks_cost_little_under_the_rule_for_clicks(kind: str) -> None:
     """Within 5% of clicks at once; clicks early and zeros at the timeout cost far more."""
-    at_once = np.array([clicks_lost(kind, "assume", 0.0, seed) for seed in range(8)])
-    late = np.array([clicks_lost(kind, "assume", 20.0, seed) for seed in range(8)])
-    trapped = np.array([clicks_lost(kind, "wait", 20.0, seed) for seed in range(8)])
+    at_once = np.array([clicks_lost(kind, "assume", 0.0, seed) for seed in range(SEEDS)])
+    late = np.array([clicks_lost(kind, "assume", 20.0, seed) for seed in range(SEEDS)])
+    trapped = np.array([clicks_lost(kind, "wait", 20.0, seed) for seed in range(SEEDS)])
 
     def error(differences: Floats) -> float:
         return float(differences.std(ddof=1) / np.sqrt(len(differences)))

@@ -56,7 +56,8 @@ def _look_at(policy: Policy, actions: Array) -> None:
     policy.update(actions[0], 0.5)
     for name in ("theta", "radius"):
         getattr(policy, name, None)
-    for name in ("widths", "scores", "propensities"):
+    scores = () if policy.refusal("scores") else ("scores",)
+    for name in ("widths", "propensities", *scores):
         if hasattr(policy, name):
             getattr(policy, name)(actions)
             getattr(policy, name)(actions[:2])  # of two actions, some know more
@@ -64,7 +65,7 @@ def _look_at(policy: Policy, actions: Array) -> None:
 
 def _lead_agent(policy: Policy) -> None:
     """A short life of an agent."""
-    rule: Rule = "wait" if policy.refusal("amend") else "assume"
+    rule: Rule = "hold" if policy.refusal("amend") else "assume"
     agent = Agent(features=_FEATURES, policy=policy, wait=10.0, rule=rule)
     choice = agent.decide(_CONTEXT, _ACTIONS, now=0.0)
     agent.reward(choice.id, 1.0, now=1.0)
