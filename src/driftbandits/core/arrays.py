@@ -46,7 +46,9 @@ def open_unit(name: str, value: float) -> None:
 
 
 def _in_range(name: str, value: float) -> None:
-    if not SMALLEST <= float(value) <= LARGEST:  # the limits are none of numpy's shorter numbers
+    # The limits are beyond numpy's shorter numbers, and Python's integers beyond its floats.
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not SMALLEST <= plain <= LARGEST:
         rule = f"at least {SMALLEST:g}" if value < 1 else f"at most {LARGEST:g}"
         raise ValueError(
             f"{name} must be {rule}, got {_shown(value)}: what is computed from it would overflow"
