@@ -7,47 +7,22 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from .asgi import Headers, Receive
+from .heads import Headers
 from .limits import Limits
 from .problems import Problem, of_value
 
 Value = TypeVar("Value")
 
 
-class Disconnected(Exception):  # noqa: N818 - an event, nobody's error
-    """The client went away before its request was complete."""
-
-
-async def read_body(receive: Receive, headers: Headers, limits: Limits) -> bytes:
-    """The whole body, or 413 as soon as it is known to be too long."""
+def check_length(headers: Headers, limits: Limits) -> None:
+    """Refuse a body that its head says is too long."""
     for name, value in headers:
         if name == b"content-length" and int(value) > limits.body_bytes:
-            raise _too_long(limits)
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise Disconnected
-    body: bytes = message["body"]
-    if not message["more_body"]:
-        return _within(body, limits)
-    pieces, length = [body], len(body)
-    while message["more_body"]:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        pieces.append(message["body"])
-        length += len(pieces[-1])
-        if length > limits.body_bytes:
-            raise _too_long(limits)
-    return b"".join(pieces)
+            raise too_long(limits)
 
 
-def _within(body: bytes, limits: Limits) -> bytes:
-    if len(body) > limits.body_bytes:
-        raise _too_long(limits)
-    return body
-
-
-def _too_long(limits: Limits) -> Problem:
+def too_long(limits: Limits) -> Problem:
+    """The refusal of a body that is too long."""
     rule = f"a body must have at most {limits.body_bytes} bytes"
     return Problem(413, "body_too_long", "Body too long", rule)
 
