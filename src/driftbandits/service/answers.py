@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ def answer_of(record: Decided, offer: Offer, *, repeated: bool = False) -> Decis
     )
 
 
-def offered(offer: Offer) -> list[str]:
+def offered(offer: Offer) -> Sequence[str]:
     """Ids of the actions that could be shown, in the order in which they came."""
     names = ids_of(offer.actions)
     if offer.exclude:

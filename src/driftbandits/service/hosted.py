@@ -7,6 +7,7 @@ time. A method that raises `ServiceError` has changed nothing.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -22,6 +23,10 @@ from .policy_settings import PolicySettings, draws_nothing
 from .statistics import Known, Statistics
 
 _NOTHING: dict[str, Any] = {}
+
+# Offers that came lately, with what is known of their actions; by identity of a tuple.
+_Offers = dict[int, tuple[tuple[Any, ...], dict[str, dict[str, Any]]]]
+_OFFERS = 64
 
 
 class Saved(msgspec.Struct, array_like=True):
@@ -52,6 +57,7 @@ class Hosted:
         self.statistics = Statistics()
         self._known = known
         self._closed = deque[str]()
+        self._offers = _Offers()
 
     def saved(self) -> Saved:
         """Everything, for a snapshot."""
@@ -74,6 +80,7 @@ class Hosted:
         hosted.agent = Agent.from_bytes(saved.agent, name=f"policy {saved.name}")
         hosted.catalogue, hosted.statistics = saved.catalogue, saved.statistics
         hosted._known, hosted._closed = known, deque(saved.closed)
+        hosted._offers = _Offers()
         return hosted
 
     def view(self) -> PolicyView:
@@ -171,6 +178,7 @@ class Hosted:
     def describe(self, action: str, features: dict[str, Any] | None) -> None:
         """Put an action into the catalogue, or describe it anew."""
         self.catalogue[action] = features or {}
+        self._offers.clear()
 
     def remove(self, action: str, closed: list[str]) -> None:
         """Take an action out of the catalogue; its block of coordinates is forgotten."""
@@ -185,6 +193,7 @@ class Hosted:
                 raise BadRequest(str(error)) from None
             self._retire([decision.id for decision in self.agent.just_closed], closed)
         self.catalogue.pop(action, None)
+        self._offers.clear()
 
     def forget(self, closed: list[str]) -> None:
         """Remove every trace of the policy from the house."""
@@ -196,8 +205,20 @@ class Hosted:
     def _waits(self, known: Known) -> bool:
         return known.open and known.policy == self.name
 
-    def _named(self, actions: list[Any]) -> dict[str, dict[str, Any]]:
-        """Ids and features of what is offered."""
+    def _named(self, actions: Sequence[Any]) -> dict[str, dict[str, Any]]:
+        """Ids and features of what is offered; not to be changed, because the same come again."""
+        seen, named = self._offers.get(id(actions), (None, _NOTHING))
+        if seen is not actions:
+            named = self._described(actions)
+            if type(actions) is tuple:  # which nobody can change
+                if len(self._offers) >= _OFFERS:
+                    self._offers.clear()
+                self._offers[id(actions)] = actions, named
+        self._check_slots(named)
+        return named
+
+    def _described(self, actions: Sequence[Any]) -> dict[str, dict[str, Any]]:
+        """Ids and features of actions: their own, or those of the catalogue."""
         ids = ids_of(actions)
         named = dict.fromkeys(ids, _NOTHING)
         if len(named) < len(ids):
@@ -206,7 +227,6 @@ class Hosted:
             named |= {id: self.catalogue[id] for id in self.catalogue.keys() & named.keys()}
         if ids is not actions:
             named |= {a.id: a.features for a in actions if getattr(a, "features", None) is not None}
-        self._check_slots(named)
         return named
 
     def _check_slots(self, named: dict[str, Any]) -> None:

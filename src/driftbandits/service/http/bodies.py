@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from ..messages import DecisionRequest
+from ..recurring import Actions, Recurring, undecoded
 from .heads import Headers
 from .limits import Limits
 from .problems import Problem, of_value
@@ -44,10 +46,40 @@ class Body(Generic[Value]):
             raise Problem(400, "not_json", "Body is not JSON", str(error)) from None
         except RecursionError:
             raise _too_deep(self._depth) from None
+        self._check_depth(body, value)
+        return value
+
+    def _check_depth(self, body: bytes, value: Any) -> None:
         # An opening bracket per level: few brackets cannot be nested deeply.
         if body.count(b"{") + body.count(b"[") > self._depth and _deeper(value, self._depth):
             raise _too_deep(self._depth)
-        return value
+
+
+class DecisionBody(Body[DecisionRequest]):
+    """What turns bytes into requests for decisions, whose actions have often come before."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(DecisionRequest, limits)
+        self._around = msgspec.json.Decoder(undecoded(DecisionRequest, "actions")).decode
+        self._actions = Recurring(msgspec.json.Decoder(Actions).decode)
+
+    def read(self, body: bytes) -> DecisionRequest:
+        """The request of a body; what is wrong is refused with its place."""
+        try:
+            found: Any = self._around(body)
+            actions = self._actions.read(found.actions)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return super().read(body)  # which says where it is wrong
+        request = DecisionRequest(
+            actions=actions,
+            event_id=found.event_id,
+            context=found.context,
+            exclude=found.exclude,
+            defer=found.defer,
+            baseline=found.baseline,
+        )
+        self._check_depth(body, request)
+        return request
 
 
 def _too_deep(depth: int) -> Problem:
@@ -71,6 +103,6 @@ def _inside(value: Any) -> Sequence[Any]:
         value = [getattr(value, name) for name in value.__struct_fields__]
     elif isinstance(value, dict):
         value = list(value.values())
-    elif not isinstance(value, list):
+    elif not isinstance(value, (list, tuple)):
         return ()
-    return [inner for inner in value if isinstance(inner, (dict, list, msgspec.Struct))]
+    return [inner for inner in value if isinstance(inner, (dict, list, tuple, msgspec.Struct))]
