@@ -23,14 +23,15 @@ import numpy as np
 from .load import Connection, request_bytes
 from .service import Host, requests_of, server
 
-_CONNECTIONS = 32
 _REWARD_AFTER = 1.0  # seconds
+_LATEST = 1.0  # seconds after its time at which a decision is no longer asked for
 _COLUMNS = [
     "seconds",
     "decisions_per_second",
     "rewards_per_second",
     "p50_ms",
     "p99_ms",
+    "skipped",
     "errors",
     "rss_mb",
     "files",
@@ -47,19 +48,21 @@ class Soak:
         host: The server.
         learner: The policy to ask.
         rate: Decisions per second.
+        connections: Most requests under way.
     """
 
-    def __init__(self, host: Host, learner: str, rate: float) -> None:
+    def __init__(self, host: Host, learner: str, *, rate: float, connections: int) -> None:
         self._rate, self._asked = rate, 0
         self._requests = requests_of(learner)
-        self._free = deque(Connection(("127.0.0.1", host.port)) for _ in range(_CONNECTIONS))
+        self._free = deque(Connection(("127.0.0.1", host.port)) for _ in range(connections))
         self._selector = selectors.DefaultSelector()
         for connection in self._free:
             self._selector.register(connection.socket, selectors.EVENT_READ, connection)
         self._begun = dict[Connection, tuple[float, bool]]()  # when it was due; a decision?
         self._rewards = deque[tuple[float, bytes]]()
         self._random = np.random.default_rng(1)
-        self.latencies, self.decided, self.rewarded, self.errors = list[float](), 0, 0, 0
+        self.latencies, self.decided, self.rewarded = list[float](), 0, 0
+        self.skipped = self.errors = 0
 
     def run(self, *, start: float, until: float) -> None:
         """Go on until a time; the rate counts from ``start``."""
@@ -77,8 +80,11 @@ class Soak:
         while self._free and self._rewards and self._rewards[0][0] <= now:
             self._begin(*self._rewards.popleft(), False)
         while self._free and self._due(start) <= now:
-            request = self._requests[self._asked % len(self._requests)]
-            self._begin(self._due(start), request, True)
+            if now - self._due(start) > _LATEST:
+                self.skipped += 1
+            else:
+                request = self._requests[self._asked % len(self._requests)]
+                self._begin(self._due(start), request, True)
             self._asked += 1
 
     def _begin(self, due: float, request: bytes, decides: bool) -> None:
@@ -114,9 +120,10 @@ class Soak:
             "rewards_per_second": round(self.rewarded / seconds, 1),
             "p50_ms": round(float(np.quantile(seen, 0.5)), 3),
             "p99_ms": round(float(np.quantile(seen, 0.99)), 3),
+            "skipped": self.skipped,
             "errors": self.errors,
         }
-        self.latencies, self.decided, self.rewarded, self.errors = [], 0, 0, 0
+        self.latencies, self.decided, self.rewarded, self.skipped, self.errors = [], 0, 0, 0, 0
         return row
 
 
@@ -138,6 +145,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=2500.0)
+    parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--every", type=float, default=10.0, help="seconds between two lines")
     parser.add_argument("--learner", default="D-LinUCB")
     parser.add_argument("--wait", type=float, default=60.0, help="seconds to wait for rewards")
@@ -150,8 +158,9 @@ def main() -> None:
     ):
         writer = csv.DictWriter(file, _COLUMNS)
         writer.writeheader()
-        soak, start = Soak(host, given.learner, given.rate), time.perf_counter()
-        used, last = host.cpu(), start
+        soak = Soak(host, given.learner, rate=given.rate, connections=given.connections)
+        start = last = time.perf_counter()
+        used = host.cpu()
         for line in range(1, int(given.minutes * 60 / given.every) + 1):
             soak.run(start=start, until=start + line * given.every)
             now, cpu = time.perf_counter(), host.cpu()
