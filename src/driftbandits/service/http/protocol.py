@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer, which nobody looks at."""
-        self._head_bytes += len(name) + len(value)
+        self._head_bytes += len(name) + len(value) + 4  # with ": " and the end of the line
         if self._arriving is None:
             name = name.lower()
             self._headers.append((name, value))
