@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ..agent import Agent, Choice
 from ..core.checks import LARGEST_REWARD
 from ..features import FeatureError
+from .answers import offered
 from .errors import BadRequest, ConflictingReward, UnknownAction
 from .journal.records import Decided, Offer, Outcome, ids_of
 from .messages import ActivationStatus, PolicyView, RewardStatus
@@ -111,7 +111,7 @@ class Hosted:
                 exclude=offer.exclude,
                 baseline=baseline if shadow else None,
                 deferred=offer.defer,
-                shown=_shown(record, named, offer.exclude),
+                shown=_shown(record, offer),
             )
         except (FeatureError, ValueError) as error:
             raise BadRequest(str(error)) from None
@@ -258,7 +258,7 @@ class Hosted:
         return Outcome(
             chosen=choice.actions.index(choice.action),
             proposed=choice.actions.index(choice.proposed),
-            order=np.argsort(-choice.scores, kind="stable").tolist(),
+            order=(-choice.scores).argsort(kind="stable").tolist(),
             propensity=choice.propensity,
             floor=self.settings.floor,
             round=float(choice.round),
@@ -310,11 +310,9 @@ class Hosted:
             del self._known[self._closed.popleft()]
 
 
-def _shown(record: Decided, named: dict[str, Any], exclude: list[str]) -> str | None:
+def _shown(record: Decided, offer: Offer) -> str | None:
     """In a replay, the action that was shown."""
-    if record.outcome is None:
-        return None
-    return [id for id in named if id not in exclude][record.outcome.chosen]
+    return None if record.outcome is None else offered(offer)[record.outcome.chosen]
 
 
 def _weight(choice: Choice, action: str) -> float:
