@@ -17,16 +17,11 @@ from ..core.checks import LARGEST_REWARD
 from ..features import FeatureError
 from .answers import offered
 from .errors import BadRequest, ConflictingReward, UnknownAction
-from .journal.records import Decided, Offer, Outcome, ids_of
+from .journal.records import Decided, Offer, Outcome
 from .messages import ActivationStatus, PolicyView, RewardStatus
+from .offers import Named, Offers
 from .policy_settings import PolicySettings, draws_nothing
 from .statistics import Known, Statistics
-
-_NOTHING: dict[str, Any] = {}
-
-# Offers that came lately, with what is known of their actions; by identity of a tuple.
-_Offers = dict[int, tuple[tuple[Any, ...], dict[str, dict[str, Any]]]]
-_OFFERS = 64
 
 
 class Saved(msgspec.Struct, array_like=True):
@@ -57,7 +52,7 @@ class Hosted:
         self.statistics = Statistics()
         self._known = known
         self._closed = deque[str]()
-        self._offers = _Offers()
+        self._offers = Offers(self.catalogue)
 
     def saved(self) -> Saved:
         """Everything, for a snapshot."""
@@ -80,7 +75,7 @@ class Hosted:
         hosted.agent = Agent.from_bytes(saved.agent, name=f"policy {saved.name}")
         hosted.catalogue, hosted.statistics = saved.catalogue, saved.statistics
         hosted._known, hosted._closed = known, deque(saved.closed)
-        hosted._offers = _Offers()
+        hosted._offers = Offers(hosted.catalogue)
         return hosted
 
     def view(self) -> PolicyView:
@@ -178,7 +173,7 @@ class Hosted:
     def describe(self, action: str, features: dict[str, Any] | None) -> None:
         """Put an action into the catalogue, or describe it anew."""
         self.catalogue[action] = features or {}
-        self._offers.clear()
+        self._offers.forget()
 
     def remove(self, action: str, closed: list[str]) -> None:
         """Take an action out of the catalogue; its block of coordinates is forgotten."""
@@ -193,7 +188,7 @@ class Hosted:
                 raise BadRequest(str(error)) from None
             self._retire([decision.id for decision in self.agent.just_closed], closed)
         self.catalogue.pop(action, None)
-        self._offers.clear()
+        self._offers.forget()
 
     def forget(self, closed: list[str]) -> None:
         """Remove every trace of the policy from the house."""
@@ -205,28 +200,10 @@ class Hosted:
     def _waits(self, known: Known) -> bool:
         return known.open and known.policy == self.name
 
-    def _named(self, actions: Sequence[Any]) -> dict[str, dict[str, Any]]:
-        """Ids and features of what is offered; not to be changed, because the same come again."""
-        seen, named = self._offers.get(id(actions), (None, _NOTHING))
-        if seen is not actions:
-            named = self._described(actions)
-            if type(actions) is tuple:  # which nobody can change
-                if len(self._offers) >= _OFFERS:
-                    self._offers.clear()
-                self._offers[id(actions)] = actions, named
+    def _named(self, actions: Sequence[Any]) -> Named:
+        """Ids and features of what is offered."""
+        named = self._offers.named(actions)
         self._check_slots(named)
-        return named
-
-    def _described(self, actions: Sequence[Any]) -> dict[str, dict[str, Any]]:
-        """Ids and features of actions: their own, or those of the catalogue."""
-        ids = ids_of(actions)
-        named = dict.fromkeys(ids, _NOTHING)
-        if len(named) < len(ids):
-            raise BadRequest("actions must have ids of their own, got one twice")
-        if self.catalogue:
-            named |= {id: self.catalogue[id] for id in self.catalogue.keys() & named.keys()}
-        if ids is not actions:
-            named |= {a.id: a.features for a in actions if getattr(a, "features", None) is not None}
         return named
 
     def _check_slots(self, named: dict[str, Any]) -> None:

@@ -61,6 +61,7 @@ class Connection(asyncio.Protocol):
         self._waiting = deque[tuple[Request, bytes]]()
         self._running = self._starting = self._paused = False
         self._last = False  # nothing that comes from now on is a request
+        self._finished = False  # the client sends nothing more
         # Times; None: does not apply.
         self._since: float | None = self._loop.time()  # a request began to arrive
         self._quiet = 0.0  # the last answer was sent
@@ -105,7 +106,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client sends nothing more; whether it may still read."""
-        self._last = True
+        self._last = self._finished = True
         self._give_up()
         return self._running or bool(self._waiting)
 
@@ -249,10 +250,10 @@ class Connection(asyncio.Protocol):
     def _end(self) -> None:
         """Say that nothing more is sent, and close once the client has seen it."""
         self._last, self._ended = True, self._loop.time()
-        if self._transport.can_write_eof():
-            self._transport.write_eof()
-        else:
+        if self._finished or not self._transport.can_write_eof():
             self._transport.close()
+        else:
+            self._transport.write_eof()
 
     # --- what the server calls
 
