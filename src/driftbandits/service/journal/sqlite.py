@@ -33,7 +33,7 @@ _PAGES = 1000  # pages of 4 KB per piece of a backup
 
 # Pages in the log before it is moved into the file. Nobody is answered meanwhile: with 1,000 pages
 # at 7,000 decisions per second on 32 connections, nearly one request in a hundred would meet it.
-_LOGGED = 4000
+_LOGGED = 8000
 
 
 class SQLiteStore:
