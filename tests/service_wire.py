@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from typing import Any
 
 import h11
@@ -90,6 +91,7 @@ def made_house() -> House:
     return house
 
 
+@lru_cache(maxsize=16)
 def app_of(house: House, limits: Limits) -> App:
     upkeep = Upkeep(house, folder=None, keep_days=None)
     return make_app(house, keyring=Keyring(), limits=limits, upkeep=upkeep)

@@ -184,7 +184,7 @@ def test_after_the_last_answer_the_connection_lingers_and_closes(house: House) -
 
 
 def test_draining_waits_for_what_has_begun(house: House) -> None:
-    limits = Limits()
+    limits = Limits(drain_seconds=1.0)  # an application of its own, because it ends
     app = app_of(house, limits)
 
     async def run() -> None:
