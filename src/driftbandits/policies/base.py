@@ -66,6 +66,9 @@ Operation = Literal["scores", "amend", "forget", "widened", "merged"]
 # The squares of norms, and sums of them, stay far from overflow and from nothing.
 SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 
+# No number of a state comes near this: actions and rewards are bounded, and so are units.
+LARGEST_STORED = 1e290
+
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
 _FLOOR_STREAM = "floor"
 
@@ -135,6 +138,8 @@ class Policy(ABC):
             state, stream = self._checked(saved, state)
         object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
         self._adopt(state, stream)
+        if saved is not None:
+            self.copy()._check_estimates()
 
     @property
     def _is_loaded(self) -> bool:
@@ -538,20 +543,22 @@ class Policy(ABC):
     def restore(self, arrays: dict[str, Any]) -> None:
         """Take over saved arrays, after a check that they can be this policy's state."""
         state, stream = self._checked(arrays, self._initial_state())
+        self._twin(state)._check_estimates()
         self._retire()
         self._adopt(state, stream)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
         """``arrays`` as a state that can have come from the ``initial`` one, and the stream."""
         arrays = dict(arrays)
-        # Files of 0.1.0 have no floor, and so no stream of draws.
-        stream = arrays.pop(_FLOOR_STREAM, self._floor_stream())
+        if self.floor == 0.0:  # files of 0.1.0 have no floor, and so no stream of draws
+            arrays.setdefault(_FLOOR_STREAM, self._floor_stream())
+        stream = arrays.pop(_FLOOR_STREAM, None)
         self._check_restored(_FLOOR_STREAM, stream, self._floor_stream())
         if stream[1] > LARGEST_WHOLE:
             raise StateFileError(f"array {_FLOOR_STREAM} has {stream[1]} draws, too many to count")
         if arrays.keys() != set(initial._fields):
             raise StateFileError(
-                f"the state has arrays {sorted(arrays)}, not {sorted(initial._fields)}"
+                f"the state has arrays {sorted(map(str, arrays))}, not {sorted(initial._fields)}"
             )
         for name, expected in initial._asdict().items():
             self._check_restored(name, arrays[name], expected)
@@ -590,8 +597,11 @@ class Policy(ABC):
         return twin._initial_state()
 
     def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
+        if not isinstance(saved, np.ndarray):
+            raise StateFileError(f"array {name} must be one of numpy's, got {saved!r:.60}")
         grown = (
             name in self._growing()
+            and saved.ndim == expected.ndim
             and saved.shape[1:] == expected.shape[1:]
             and len(saved) >= len(expected)
         )
@@ -601,6 +611,18 @@ class Policy(ABC):
             )
         if not np.isfinite(saved).all():
             raise StateFileError(f"array {name} has entries that are not finite")
+        if saved.dtype.kind == "f" and not (np.abs(saved) < LARGEST_STORED).all():
+            raise StateFileError(f"array {name} has entries beyond {LARGEST_STORED:g}")
+
+    def _estimates(self) -> tuple[Any, ...]:
+        """Numbers that decisions rest on, which any state of this policy's own has finite."""
+        return ()
+
+    def _check_estimates(self) -> None:
+        """Refuse a state that only looks like one."""
+        with np.errstate(all="ignore"):
+            if not all(np.isfinite(number).all() for number in self._estimates()):
+                raise StateFileError("the state gives estimates that are not finite")
 
     def _growing(self) -> tuple[str, ...]:
         """Arrays of the state that may have more rows than at the start."""

@@ -77,6 +77,10 @@ class LinearPolicy(Policy):
         self._check_offered("scores")
         return self._scores(actions)
 
+    def _estimates(self) -> tuple[Any, ...]:
+        across = np.full((1, self.dim), self.action_bound / self.dim)
+        return self.theta, self.radius, self.widths(across)
+
     def _validate(self) -> None:
         positive("ridge", self.ridge)
         non_negative("noise", self.noise)

@@ -26,10 +26,13 @@ from .state import (
     ANCHORED,
     CENTRED,
     DETECTIONS,
+    DISCOUNT,
+    EVIDENCE,
     EXPERTS,
     LEVELS,
     MOVING,
     ORIGIN,
+    PRIOR,
     REMEMBERED,
     ROWS,
     TRACKER,
@@ -209,6 +212,13 @@ class AdaptivePolicy(Policy):
         j = int(np.searchsorted(np.cumsum(self.weights[:-1]), self.share))
         return 2 * j + self._bank
 
+    def _estimates(self) -> tuple[Any, ...]:
+        # Signs and sizes that cannot be show when something is learned.
+        trial, action = self.copy(), np.ones((1, self.dim))
+        for _ in range(2):
+            trial.update(action[0], self.level)
+        return self.theta, self.radius, self.widths(action), trial.theta, *trial.state().values()
+
     def _validate(self) -> None:
         if self.noise is not None:
             positive("noise", self.noise)
@@ -269,6 +279,8 @@ class AdaptivePolicy(Policy):
         sources = state.copies[..., 1]
         if len(rows) > 1 or not np.isin(sources, np.arange(min(rows))).all():
             raise StateFileError("the arrays of the experts do not fit each other")
+        if (state.facts[:, [WEIGHT, EVIDENCE, UNIT, REMEMBERED, DISCOUNT, PRIOR]] < 0.0).any():
+            raise StateFileError("array facts has entries below 0 where there cannot be any")
         return {
             EXPERTS: (1, min(rows) // 2),
             TRACKER: (0, LEVELS - 1),

@@ -35,6 +35,7 @@ from ...least_squares.forgetting import (
     COUNTERS,
     FACTOR_AGE,
     FIRST,
+    LARGEST_UNIT,
     MU,
     RADIUS,
     RESTARTS_DONE,
@@ -512,6 +513,8 @@ class WeightedPolicy(LinearPolicy):
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
             raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
+        if not 1.0 <= state.counters[UNIT] <= LARGEST_UNIT:
+            raise StateFileError(f"array counters has a unit of {state.counters[UNIT]}")
         capacity = len(state.history)
         return {
             FIRST: (0, max(capacity - 1, 0)),
