@@ -89,6 +89,34 @@ def test_integers_that_no_float_can_hold_are_refused(name: str) -> None:
         SWLinUCB(**options)
 
 
+@pytest.mark.parametrize("cls", [*FIRST, AdaptiveLinUCB], ids=lambda cls: cls.__name__)
+def test_settings_of_numpy_are_plain_numbers(cls: Any, tmp_path: Path) -> None:
+    """Those of its own overflow: np.int64(2**62)**2 is 0, and the ratio 0 was accepted."""
+    first = FIRST.get(cls, {})
+    if cls is not AdaptiveLinUCB:
+        for bound in (np.int64(2**62), np.uint64(2**63), np.float32(1e20)):
+            with pytest.raises(ValueError, match="action_bound²/ridge must"):
+                cls(dim=2, **first, action_bound=bound)
+    policy = cls(dim=np.int8(2), **first, ridge=np.longdouble(0.5), floor=np.float16(0.25))
+    assert {type(policy.dim), type(policy.ridge), type(policy.floor)} == {int, float}
+    policy.update([0.5, 0.5], 1.0)
+    policy.save(tmp_path / "policy.npz")
+    assert load(tmp_path / "policy.npz").config == policy.config
+
+
+@pytest.mark.parametrize("bound", [1e-49, 1e-9, 0.5, 1e50])
+def test_adaptive_with_a_bound_of_any_size_is_saved_and_loaded(
+    bound: float, tmp_path: Path
+) -> None:
+    policy = AdaptiveLinUCB(dim=3, action_bound=bound)
+    for t in range(20):
+        policy.update(np.eye(3)[t % 3] * min(bound, 1.0), float(t % 4))
+    policy.save(tmp_path / "policy.npz")
+    loaded = load(tmp_path / "policy.npz")
+    for name, array in policy.state().items():
+        np.testing.assert_array_equal(loaded.state()[name], array, err_msg=name)
+
+
 @pytest.mark.parametrize("cls", FIRST, ids=lambda cls: cls.__name__)
 def test_settings_of_any_size_are_refused_or_give_numbers(cls: type[LinearPolicy]) -> None:
     rng = np.random.default_rng(20)

@@ -211,7 +211,7 @@ def _members(
 def _plain_number(value: Any) -> Any:
     """A number of numpy's as one of Python's, for JSON."""
     if isinstance(value, np.generic):
-        return value.item()
+        return float(value) if isinstance(value, np.floating) else value.item()
     raise TypeError(f"{type(value).__name__} cannot be saved")
 
 

@@ -22,6 +22,7 @@ from ..core.arrays import (
     float_array,
     non_negative,
     numbers,
+    plain,
     positive,
     whole,
 )
@@ -116,6 +117,8 @@ class Policy(ABC):
     _calls: EntryPoints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name, value in self.config.items():
+            object.__setattr__(self, name, plain(value))
         whole("dim", self.dim, least=1)
         positive("action_bound", self.action_bound)
         if not SMALLEST_BOUND <= self.action_bound <= LARGEST_BOUND:

@@ -214,7 +214,7 @@ class AdaptivePolicy(Policy):
 
     def _estimates(self) -> tuple[Any, ...]:
         # Signs and sizes that cannot be show when something is learned.
-        trial, action = self.copy(), np.ones((1, self.dim))
+        trial, action = self.copy(), np.full((1, self.dim), min(1.0, self.action_bound) / self.dim)
         for _ in range(2):
             trial.update(action[0], self.level)
         return self.theta, self.radius, self.widths(action), trial.theta, *trial.state().values()
