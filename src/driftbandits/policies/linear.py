@@ -15,8 +15,9 @@ from .base import Policy
 from .inputs import action_rows
 
 # Largest L²/λ. Rounding changes V by about 10⁻¹⁶ L²n after n rounds of one action. In directions
-# that were never played V is λ, which that must not reach.
-LARGEST_RATIO = 1e10
+# that were never played V is λ, which that must not reach. At this ratio three digits are left of
+# 60 rounds of the worst case: docs/explanation/mathematics.md, how much rounding costs.
+LARGEST_RATIO = 1e11
 
 
 class Fit(NamedTuple):
