@@ -52,25 +52,28 @@ class LinearPolicy(Policy):
 
     @abstractmethod
     def _fit(self) -> Fit:
-        """The estimate that the next decision rests on, up to date."""
+        """The estimate that the next decision rests on, up to date; within `_alone`."""
 
     @property
     def theta(self) -> Array:
         """The estimate θ̂, shape (d,)."""
-        return np.array(self._fit().theta)
+        with self._alone():
+            return np.array(self._fit().theta)
 
     @property
     def radius(self) -> float:
         """The radius β of the confidence ellipsoid."""
-        return self._fit().radius
+        with self._alone():
+            return self._fit().radius
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V⁻¹ Ṽ V⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
         rows = action_rows(self.dim, actions, none=True)
-        fit = self._fit()
         out = np.empty(len(rows))
         columns = np.array(rows.T, order="C")
-        widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
+        with self._alone():
+            fit = self._fit()
+            widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
         return out * fit.scale
 
     def scores(self, actions: Any) -> Array:

@@ -415,23 +415,26 @@ class WeightedPolicy(LinearPolicy):
     @property
     def design(self) -> Array:
         """V, shape (d, d), in units in which an observation made now has weight one."""
-        unit = self._state.counters[UNIT]
-        ridge = self._state.counters[RIDGE] * np.eye(self.dim)
-        return np.asarray((symmetric(self._state.gram[0]) + ridge) / unit)
+        with self._alone():
+            unit = self._state.counters[UNIT]
+            ridge = self._state.counters[RIDGE] * np.eye(self.dim)
+            return np.asarray((symmetric(self._state.gram[0]) + ridge) / unit)
 
     @property
     def squared_design(self) -> Array:
         """Ṽ, shape (d, d), in those units."""
         if self._state.gram_squared.shape[1] == 0:
             return self.design
-        unit = self._state.counters[UNIT]
-        mu = self._state.counters[MU] * np.eye(self.dim)
-        return np.asarray((symmetric(self._state.gram_squared[0]) + mu) / unit**2)
+        with self._alone():
+            unit = self._state.counters[UNIT]
+            mu = self._state.counters[MU] * np.eye(self.dim)
+            return np.asarray((symmetric(self._state.gram_squared[0]) + mu) / unit**2)
 
     @property
     def moment(self) -> Array:
         """b, shape (d,), in those units."""
-        return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
+        with self._alone():
+            return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
 
     def _check_discount(self, gamma: float) -> None:
         """Refuse a discount that is none, or under which rounding would exceed the ridge."""
