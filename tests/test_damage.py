@@ -155,6 +155,15 @@ except StateFileError as error:
     assert int(kilobytes) < 500_000  # the array would take 1,280,000
 
 
+def test_a_memory_that_no_computer_has_is_refused(saved: Path) -> None:
+    """Reserving it raises MemoryError, which is not let through."""
+    policy = DynamicLinUCB.tuned(PROBLEM)
+    policy.save(saved)
+    rewrite(saved, with_header(members(saved), config=policy.config | {"memory": 10**15}))
+    with pytest.raises(StateFileError, match="does not hold a valid DynamicLinUCB"):
+        load(saved)
+
+
 def test_a_large_dimension_that_is_meant_is_loaded(tmp_path: Path) -> None:
     """The state of this policy does not depend on the dimension."""
     Random(dim=10**9).save(tmp_path / "policy.npz")
