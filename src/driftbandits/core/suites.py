@@ -22,12 +22,24 @@ _NumbaDispatcher: Any = CPUDispatcher
 _NumbaLock: Any = global_compiler_lock
 
 
-class Member(_NumbaDispatcher):  # type: ignore[misc]
-    """A function of a suite. Arguments of other types than the suite's are compiled for apart."""
+class EntryPoint(_NumbaDispatcher):  # type: ignore[misc]
+    """A function that Python calls."""
 
     def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
         options = {**options, "nopython": True}
         super().__init__(function, targetoptions=options, pipeline_class=WholeCompiler)
+
+    def compile(self, sig: Any) -> Any:
+        """What Python calls for arguments of the types ``sig``."""
+        with _NumbaLock, shortcuts(self.targetctx):
+            return super().compile(sig)
+
+
+class Member(EntryPoint):
+    """A function of a suite. Arguments of other types than the suite's are compiled for apart."""
+
+    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
+        super().__init__(function, options)
         self.suite: Suite | None = None
 
     def compile(self, sig: Any) -> Any:
