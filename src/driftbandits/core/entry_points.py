@@ -53,8 +53,9 @@ from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .clock import CLOCK, can_close
 from .compiling import entry_suite, lean_kernel
 from .exploring import explored, mix_floor, only
-from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
+from .packing import CHANGED, FRESH, STALE, Field, claim, release
 from .replaying import replay_template
+from .unpacking import unpacker
 
 # What an entry point returns instead of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
