@@ -62,6 +62,7 @@ class LogReader:
         self.findings = Findings()
         self.forgot_ids = False
         self.position = 0  # rows read in the pass that is under way
+        self.most = 1  # actions in the largest set that was read
         self._ends: tuple[float, float] | None = None
         self._decisions: float | None = None
         self._rows: int = 0
@@ -102,7 +103,7 @@ class LogReader:
                 self.position = done
                 self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
-                    kept = True
+                    kept, self.most = True, max(self.most, int(batch.size.max()))
                     yield batch
                 if progress is not None:
                     progress(done, self.source.rows)

@@ -13,7 +13,7 @@ from .schema import LogError
 
 _EXAMPLES = 20
 # Sizes beyond which sums of squares and cubes would overflow: no honest log has them.
-_LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
+LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
 # Ids that are remembered to find duplicates: 8 bytes each.
 _IDS = 8_000_000
 
@@ -46,7 +46,7 @@ class Checker:
         if on_bad not in ("stop", "drop"):
             raise ValueError(f"on_bad must be one of stop, drop, got {on_bad!r}")
         self.on_bad = on_bad
-        self._bounds = bounds or (-_LARGEST, _LARGEST)
+        self._bounds = bounds or (-LARGEST, LARGEST)
         self.latest = -np.inf
         # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
         self.young = self.old = np.zeros(0, dtype=np.uint64)
@@ -123,8 +123,8 @@ class Checker:
         ]
         broken = self._odd(batch, ~np.isfinite(batch.vectors))
         tests.append((broken, "an action has entries that are not finite", None))
-        large = self._odd(batch, np.abs(batch.vectors) > _LARGEST)
-        tests.append((large, f"an action has entries beyond {_LARGEST:g}", None))
+        large = self._odd(batch, np.abs(batch.vectors) > LARGEST)
+        tests.append((large, f"an action has entries beyond {LARGEST:g}", None))
         tests.append((self._duplicates(batch), "duplicate id", batch.id))
         if not any(mask.any() for mask, _, _ in tests):
             return []

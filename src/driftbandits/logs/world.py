@@ -52,6 +52,8 @@ def to_environment(
     gamma = 1.0 - 1.0 / fitted
     theta = smoothed(played, reward, gamma)
     known = np.isfinite(reward)
+    if not known.any():
+        raise CannotAnswer(f"a simulator needs rewards; the last {len(reward)} rows have none")
     residual = (reward - np.einsum("nd,nd->n", played, theta))[known]
     residual -= residual.mean()
     draws = stream(seed, "logs", "model", "noise").integers(0, len(residual), len(reward))
@@ -69,7 +71,8 @@ def _last_rows(log: LogReader, rounds: int) -> tuple[Array, Array, Array]:
     sets: list[Array] = []
     rewards: list[float] = []
     chosen: list[int] = []
-    for batch in log.batches():
+    # Earlier rows were checked when the memory was looked for.
+    for batch in log.batches(skip=max(0, log.rows - rounds)):
         for i in range(max(0, len(batch) - rounds), len(batch)):
             sets.append(batch.actions(i, log.blocks))
             rewards.append(float(batch.reward[i]))
