@@ -13,15 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.arrays import Array
-from ..simulation import simulate
 from .memory import Memory
 from .reading import LogReader
 from .schema import CannotAnswer
-from .world import LogModel, to_environment
+from .world import LogModel, affordable, to_environment
 
-# Numbers in the arrays of a model: sets (n, K, d) and matrices (n, d, d).
-_NUMBERS = 8_000_000
-_ROUNDS = 10_000
 # A model needs so many times the best memory to show how it does.
 _TIMES = 4.0
 
@@ -34,7 +30,7 @@ def confirmed(log: LogReader, found: Memory) -> Memory:
     """
     if np.isinf(found.best) or not log.whole or log.decisions() != log.rows:
         return found
-    rounds = min(_ROUNDS, log.rows, _NUMBERS // (log.most * log.dim + log.dim**2))
+    rounds = affordable(log)
     if rounds < _TIMES * found.best:
         return found
     try:
@@ -46,11 +42,8 @@ def confirmed(log: LogReader, found: Memory) -> Memory:
 
 def regrets(model: LogModel, found: Memory) -> Array:
     """Regret per decision of the recommended policy with each memory, shape (M,)."""
-    memories = found.table["memory"]
-    played = simulate(
-        model,
-        {str(m): found.setup.policy(m) for m in memories},
-        replications=1,
-        workers=1,
-    )
-    return np.array([played.final(str(m))[0] for m in memories]) / model.horizon
+    block, memories = model.block(), found.table["memory"].to_numpy()
+    regret = np.empty((len(memories), block.rounds))
+    for memory, row in zip(memories, regret, strict=True):
+        found.setup.policy(memory).play(block, regret=row)
+    return np.asarray(regret[:, -1] / block.rounds)

@@ -29,7 +29,8 @@ class RewardModel:
 
     def __init__(self, log: LogReader) -> None:
         self._clock, self._scales = Clock("decisions", log.rate), log.scales()
-        self._pass = Pass(grid(log, _LANES), width=log.width, blocks=log.blocks)
+        self._lanes = grid(log, _LANES)
+        self._pass = Pass(self._lanes, width=log.width, blocks=log.blocks)
         self._leverage = Leverage(log.width)
 
     def pieces(self, batch: Batch) -> Iterator[tuple[slice, Array]]:
@@ -43,5 +44,13 @@ class RewardModel:
     @property
     def theta(self) -> Array:
         """Parameters per block in the units of the log's vectors, shape (B, w)."""
-        lane = int(np.argmax(self._pass.evidence))
-        return np.asarray(self._pass.theta(lane) / self._scales)
+        return np.asarray(self._pass.theta(self._best) / self._scales)
+
+    @property
+    def memory(self) -> float:
+        """The memory that predicted best so far, in decisions."""
+        return float(self._lanes[self._best])
+
+    @property
+    def _best(self) -> int:
+        return int(np.argmax(self._pass.evidence))

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from ..core.arrays import Array, one_of
 from ..core.randomness import stream
@@ -30,6 +31,7 @@ from .evaluation import LOGGING
 from .model import RewardModel
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
+from .traffic import FULL, draws, modelled, moved, shortage
 from .value import (
     Value,
     as_logged,
@@ -97,6 +99,7 @@ def replay(
     *,
     learn: str = "accepted",
     share: float | None = None,
+    full_traffic: bool = True,
     period: str = "auto",
     seed: int = 0,
     progress: Progress | None = None,
@@ -110,6 +113,9 @@ def replay(
             watched.
         share: The constant c; the least propensity of the log unless given. A larger one accepts
             more rows and biases what the policy learns from, where c/p is above 1.
+        full_traffic: Whether to add, for the whole log and ``accepted`` rows, what the policy would
+            have earned with all of its rewards, with the help of a model
+            (`driftbandits.logs.traffic`).
         period: As for `value`.
         seed: Names the draws that accept rows.
         progress: Told how many rows are done.
@@ -139,9 +145,33 @@ def replay(
             evaluation.add(LOGGING, rows, as_logged(rows))
     found = summary(log, evaluation, list(players), skipped, "logged")
     acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
-    return replace(
+    found = replace(
         found, acceptance=acceptance, warnings=(*found.warnings, *_cautions(players, learn, c))
     )
+    if not full_traffic or learn == "all":
+        return found
+    return _at_full_traffic(log, policies, found, model.memory, seed)
+
+
+def _at_full_traffic(
+    log: LogReader, policies: Mapping[str, Policy], found: Value, memory: float, seed: int
+) -> Value:
+    """The same answer, with a row at full traffic for each policy."""
+    model = modelled(log, memory)
+    if model is None:
+        words = "full traffic: too few rows for a model of the log"
+        return replace(found, refused=(*found.refused, words))
+    rows = []
+    for name, policy in policies.items():
+        worth = shortage(
+            model,
+            policy,
+            found.acceptance[name],
+            settled=log.rows > model.horizon,
+            generator=draws(seed, name),
+        )
+        rows.append(moved(found.of(name), worth, log.schema.reward_bounds))
+    return replace(found, table=pd.concat([found.table, pd.DataFrame(rows)], ignore_index=True))
 
 
 def _part(batch: Batch, part: slice) -> Batch:
@@ -173,7 +203,7 @@ def _cautions(players: Mapping[str, Player], learn: str, share: float) -> list[s
         rate = player.accepted / max(player.rows, 1)
         out.append(
             f"{name} learned from {rate:.1%} of the rows; live it would have learned from all of "
-            "them and earned more if it needs data"
+            f"them: see '{FULL}'"
         )
         if player.above:
             out.append(
