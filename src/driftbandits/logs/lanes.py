@@ -60,7 +60,10 @@ class Rows(NamedTuple):
 
 @kernel
 def _factor(gram: Array, ridge: float, factor: Array) -> None:
-    """R of gram + ridge·I = RᵀR for every lane; all (w, w, M)."""
+    """R of gram + ridge·I = RᵀR for every lane, all (w, w, M); its diagonal is inverted.
+
+    Divisions are several times as slow as products, so there is one per row of R.
+    """
     width, lanes = gram.shape[0], gram.shape[2]
     for i in range(width):
         for j in range(i, width):
@@ -73,10 +76,10 @@ def _factor(gram: Array, ridge: float, factor: Array) -> None:
                 for m in range(lanes):
                     factor[i, j, m] -= factor[k, i, m] * factor[k, j, m]
         for m in range(lanes):
-            factor[i, i, m] = np.sqrt(max(factor[i, i, m], ridge))
+            factor[i, i, m] = 1.0 / np.sqrt(max(factor[i, i, m], ridge))
         for j in range(i + 1, width):
             for m in range(lanes):
-                factor[i, j, m] /= factor[i, i, m]
+                factor[i, j, m] *= factor[i, i, m]
 
 
 @kernel
@@ -91,14 +94,14 @@ def _solve(factor: Array, vector: Array, solved: Array, quadratic: Array) -> Non
             for m in range(lanes):
                 solved[i, m] -= factor[k, i, m] * solved[k, m]
         for m in range(lanes):
-            solved[i, m] /= factor[i, i, m]
+            solved[i, m] *= factor[i, i, m]
             quadratic[m] += solved[i, m] * solved[i, m]
     for i in range(width - 1, -1, -1):
         for k in range(i + 1, width):
             for m in range(lanes):
                 solved[i, m] -= factor[i, k, m] * solved[k, m]
         for m in range(lanes):
-            solved[i, m] /= factor[i, i, m]
+            solved[i, m] *= factor[i, i, m]
 
 
 @kernel

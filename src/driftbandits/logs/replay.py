@@ -26,9 +26,10 @@ import pandas as pd
 from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
-from .batch import Batch
+from .batch import Batch, Ints
 from .evaluation import LOGGING
 from .model import RewardModel
+from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
 from .traffic import FULL, draws, modelled, moved, shortage
@@ -53,6 +54,11 @@ class Waiting:
         heapq.heappush(self._heap, (arrival, self._count, action, reward, round))
         self._count += 1
 
+    @property
+    def next(self) -> float:
+        """When the next reward comes."""
+        return self._heap[0][0] if self._heap else np.inf
+
     def deliver(self, policy: Policy, now: float) -> None:
         """Let the policy learn what has come by ``now``, in the order in which it came."""
         while self._heap and self._heap[0][0] <= now:
@@ -71,25 +77,38 @@ class Player:
 
     def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> None:
         """Play the rows of a batch; ``out`` (n, 6) gets their numbers."""
-        policy, waiting, known = self.policy, self._waiting, batch.known
+        policy, waiting = self.policy, self._waiting
         draws = self._draws.random(len(batch))
+        choices = np.empty(len(batch), dtype=np.int64)
+        learns = batch.known & ((self.learn == "all") | (draws < self.share / p))
+        # Lists, since their entries are read one by one.
+        times, firsts, played, may = (
+            x.tolist() for x in (batch.time, batch.first, batch.chosen, learns)
+        )
+        offered, actions, round = -1, np.zeros((0, 0)), float(policy.round)
         for i in range(len(batch)):
-            waiting.deliver(policy, batch.time[i])
-            actions = batch.actions(i, blocks)
-            decision = policy.decide(actions)
-            choice, round = decision.index, float(decision.round)
-            first, chosen = batch.first[i], batch.chosen[i]
-            match = choice == chosen
-            weight = 1.0 / p[i] if match else 0.0
-            direct = float(batch.vectors[first + choice] @ theta[batch.blocks[first + choice]])
-            reward = batch.reward[i] if known[i] else 0.0
-            correction = weight * (reward - direct) if match else 0.0
-            out[i] = (1.0, reward, weight, weight * reward, direct, direct + correction)
-            chance = self.share * weight
-            self.above += chance > 1.0 + 1e-12
-            if known[i] and (self.learn == "all" or draws[i] < chance):
+            if waiting.next <= times[i]:
+                waiting.deliver(policy, times[i])
+            if firsts[i] != offered:  # rows of a catalogue share their sets
+                offered, actions = firsts[i], batch.actions(i, blocks)
+            # `decide` is the same, with propensities and scores that nobody needs here.
+            choices[i] = choice = policy.select(actions)
+            policy.advance()
+            if may[i] and (choice == played[i] or self.learn == "all"):
                 self.accepted += 1
-                waiting.add(batch.arrival[i], actions[chosen], float(reward), round)
+                waiting.add(batch.arrival[i], actions[played[i]], float(batch.reward[i]), round + i)
+        self._fill(batch, choices, p, theta, out)
+
+    def _fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
+        """Numbers (n, 6) of the rows, given what the policy chose."""
+        rows = batch.first + choices
+        direct = np.einsum("ij,ij->i", batch.vectors[rows], theta[batch.blocks[rows]])
+        weight = np.where(choices == batch.chosen, 1.0 / p, 0.0)
+        reward = np.where(batch.known, batch.reward, 0.0)
+        out[:, ONE], out[:, REWARD], out[:, WEIGHT] = 1.0, reward, weight
+        out[:, WEIGHTED], out[:, DIRECT] = weight * reward, direct
+        out[:, ROBUST] = direct + weight * (reward - direct)
+        self.above += int((self.share * weight > 1.0 + 1e-12).sum())
         self.rows += len(batch)
 
 
