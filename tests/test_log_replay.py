@@ -13,7 +13,7 @@ from studies.log_replay import SETTINGS, outcome
 
 from driftbandits import AdaptiveLinUCB, DLinTS, DLinUCB, LinUCB, Policy, SWLinUCB
 from driftbandits.logs import CannotAnswer, Log, Sums
-from driftbandits.logs.traffic import FULL, shortage
+from driftbandits.logs.traffic import FULL, earned
 from log_worlds import World, world
 
 POLICIES: dict[str, Callable[[], Policy]] = {
@@ -234,10 +234,10 @@ def test_full_traffic_is_replay_and_what_the_model_adds() -> None:
     assert any("full traffic" in words for words in few.refused)
 
 
-def test_a_share_of_all_rewards_is_all_rewards() -> None:
-    # With share 1 both sides play the same rounds, one compiled and one call by call.
+def test_runs_in_the_model_are_plays_of_it() -> None:
     model = Log.open(world(kind="rotate", rounds=600, noise=0.3).frame).to_environment(rounds=600)
     policy = DLinUCB(dim=3, gamma=0.95, noise=0.3, action_bound=9.0)
-    for settled in (False, True):
-        worth = shortage(model, policy, 1.0, settled=settled, generator=np.random.default_rng(0))
-        assert worth.gain == pytest.approx(0.0, abs=1e-9)
+    block, regret = model.block(), np.empty(600)
+    policy.copy().play(block, regret=regret)
+    found = earned(block, policy, np.ones(600, dtype=bool))
+    np.testing.assert_allclose(np.cumsum(block.best - found), regret, rtol=1e-9, atol=1e-9)

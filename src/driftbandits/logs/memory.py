@@ -89,6 +89,11 @@ class Memory:
         close = self.table.loc[self.table["close"], "memory"]
         shortest, longest = say_memory(close.iloc[0]), say_memory(close.iloc[-1])
         gain = f"{self.gain:,.1f} log units (standard error {self.error:,.1f})"
+        if self.gain == 0.0:
+            rest = (
+                "" if len(close) == 1 else f"; any memory from {shortest} decisions on does as well"
+            )
+            return f"Never forgetting predicts best{rest}."
         if np.isinf(self.best):
             return (
                 "No memory predicts clearly closer than never forgetting: the closest is ahead by "

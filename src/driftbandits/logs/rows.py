@@ -12,6 +12,7 @@ from .batch import Batch, Ints, Mask
 from .schema import LogError
 
 _EXAMPLES = 20
+_BACKWARDS = "time goes backwards"
 # Sizes beyond which sums of squares and cubes would overflow: no honest log has them.
 LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
 # Ids that are remembered to find duplicates: 8 bytes each.
@@ -80,9 +81,11 @@ class Checker:
         if self.on_bad == "stop":
             lines = [f"row {r}: {w}" for r, w in zip(batch.row[bad], wrong, strict=True)]
             more = f" (and {len(lines) - 5} more in this batch)" if len(lines) > 5 else ""
+            unsorted = all(words.startswith(_BACKWARDS) for words in wrong)
             raise LogError(
                 f"{len(lines)} row(s) cannot be right: {'; '.join(lines[:5])}{more}. "
-                "Correct them, or choose to drop them (on_bad='drop', --drop)"
+                f"{'Sort the log by time' if unsorted else 'Correct them'}, or choose to drop them "
+                "(on_bad='drop', --drop)"
             )
         self.findings.add(batch.row[bad], wrong)
         return batch.where(~bad)
@@ -91,7 +94,7 @@ class Checker:
         """One reason per row, empty for a good one; the first that applies."""
         tests: list[tuple[Mask, str, Any]] = [
             (~np.isfinite(batch.time), "time is missing or no time", None),
-            (self._backwards(batch), "time goes backwards", batch.time),
+            (self._backwards(batch), _BACKWARDS, batch.time),
             (batch.size < 1, "the set of actions is missing, unknown or has odd vectors", None),
             (
                 (batch.chosen < 0) | (batch.chosen >= np.maximum(batch.size, 1)),

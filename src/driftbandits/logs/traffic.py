@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..core.arrays import Array
 from ..core.blocks import Block
 from ..core.randomness import stream
 from ..policies import Policy
@@ -60,32 +61,28 @@ def shortage(
     values = np.empty((2, _RUNS))
     for run in range(_RUNS):
         block = model.block(generator)
-        values[0, run] = _with_all(block, policy, start)
-        values[1, run] = _with_share(block, policy, start, generator.random(block.rounds) < share)
+        some = generator.random(block.rounds) < share
+        for i, learns in enumerate((np.ones_like(some), some)):
+            values[i, run] = earned(block, policy, learns)[start:].mean()
     mean, variance = values.mean(axis=1), values.var(axis=1, ddof=1)
     # One run live and one replayed, against the mean of several in the model.
     return Shortage(float(mean[0] - mean[1]), float(np.sqrt(variance.sum() * (1.0 + 1.0 / _RUNS))))
 
 
-def _with_all(block: Block, policy: Policy, start: int) -> float:
-    """Mean reward of the policy from round ``start`` on, learning from every reward."""
-    regret = np.empty(block.rounds)
-    policy.copy().play(block, regret=regret)
-    lost = np.diff(regret, prepend=0.0)
-    return float((block.best - lost)[start:].mean())
+def earned(block: Block, policy: Policy, learns: Mask) -> Array:
+    """Mean rewards (n,) of what the policy plays, learning where ``learns`` (n,) holds.
 
-
-def _with_share(block: Block, policy: Policy, start: int, learns: Mask) -> float:
-    """The same, learning where ``learns`` (n,) holds; the clock moves in every round."""
-    player, earned = policy.copy(), np.empty(block.rounds)
-    sets = np.ascontiguousarray(block.actions.transpose(0, 2, 1))
+    The clock moves in every round. Call by call, as in replay: nothing more is compiled.
+    """
+    player, out = policy.copy(), np.empty(block.rounds)
+    sets, may = np.ascontiguousarray(block.actions.transpose(0, 2, 1)), learns.tolist()
     for t in range(block.rounds):
-        decision = player.decide(sets[t])
-        earned[t] = block.means[t, decision.index]
-        if learns[t]:
-            reward = float(earned[t] + block.noise[t, 0])
-            player.update(sets[t, decision.index], reward, round=decision.round)
-    return float(earned[start:].mean())
+        round, choice = player.round, player.select(sets[t])
+        player.advance()
+        out[t] = block.means[t, choice]
+        if may[t]:
+            player.update(sets[t, choice], float(out[t] + block.noise[t, 0]), round=round)
+    return out
 
 
 def moved(
