@@ -47,6 +47,7 @@ class Parameters(NamedTuple):
     never: float
     ridge: float
     conviction: float
+    doubt: float
     audit_every: float
     audit_radius: float
     curiosity: float
@@ -78,7 +79,7 @@ def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float)
     if banks == 2:
         weigh_trackers(s, action, reward)
         centred = judge(s, CENTRED) - 0.5 * np.log(s.counters[INFLATION])
-        weigh_banks(s, centred - anchored, p.conviction)
+        weigh_banks(s, centred - anchored, p.conviction, p.doubt)
 
 
 @lean_kernel

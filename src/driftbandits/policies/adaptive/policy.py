@@ -27,6 +27,7 @@ from .state import (
     CENTRED,
     DETECTIONS,
     EXPERTS,
+    FALL_FROM,
     LEVELS,
     MOVING,
     ORIGIN,
@@ -52,6 +53,7 @@ CONSTANTS = (
     "never",
     "ridge",
     "conviction",
+    "doubt",
     "audit_every",
     "audit_radius",
     "curiosity",
@@ -90,6 +92,9 @@ class AdaptivePolicy(Policy):
         curiosity: β, for actions that are known much less than those usually played.
         conviction: Evidence in nats at which the level is taken to move. Not at once: the anchored
             bank, if it is wrong, plays what shows this; the centred bank may not.
+        doubt: Odds, from 1 up, that rewards fell faster than a level does, at which the anchored bank
+            has another look. A look costs a few trials; a fall that is taken for the level costs
+            the gap in every round.
         audit_every: Rounds of which one is an audit. Where arms stay, trying again takes a few
             rounds per memory; where actions are fresh, every audit is a loss.
         audit_radius: Widths in audits, in units of those in other rounds.
@@ -113,7 +118,8 @@ class AdaptivePolicy(Policy):
     share: float = 0.4
     never: float = 0.6
     ridge: float = 0.1
-    conviction: float = 3.0
+    conviction: float = 1.0
+    doubt: float = 30.0
     audit_every: float = 25.0
     audit_radius: float = 0.4
     curiosity: float = 0.5
@@ -221,7 +227,7 @@ class AdaptivePolicy(Policy):
             non_negative(name, getattr(self, name))
         for name in ("share", "never", "false_alarms"):
             open_unit(name, getattr(self, name))
-        for name in ("ridge", "audit_every", "noise_memory", "tail_memory"):
+        for name in ("ridge", "doubt", "audit_every", "noise_memory", "tail_memory"):
             positive(name, getattr(self, name))
             if name != "ridge" and not getattr(self, name) > 1:
                 raise ValueError(f"{name} must be more than 1, got {getattr(self, name)!r}")
@@ -272,6 +278,7 @@ class AdaptivePolicy(Policy):
         return {
             EXPERTS: (1, min(rows) // 2),
             TRACKER: (0, LEVELS - 1),
+            FALL_FROM: (0, LEVELS - 1),
             MOVING: (0, 1),
             **super()._counter_ranges(state),
         }
