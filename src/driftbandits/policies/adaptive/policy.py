@@ -81,6 +81,9 @@ class AdaptivePolicy(Policy):
 
     Attributes:
         noise: Standard deviation σ of the rewards' noise; estimated unless given.
+        provisional: Rewards are assumed when they are learned. The sums hold them at once, and
+            `amend` changes them; memories, level and noise are judged by a reward when `amend`
+            settles it, with old = new. For rewards such as clicks, of which the absence is assumed.
         exploration: c, widths in units of σ̂. Not a confidence radius: smaller than any that is
             proved. Larger values try again more often what looked bad.
         coordinates: The number of coordinates that memories are reckoned by: d unless given.
@@ -92,8 +95,8 @@ class AdaptivePolicy(Policy):
         curiosity: β, for actions that are known much less than those usually played.
         conviction: Evidence in nats at which the level is taken to move. Not at once: the anchored
             bank, if it is wrong, plays what shows this; the centred bank may not.
-        doubt: Odds, from 1 up, that rewards fell faster than a level does, at which the anchored bank
-            has another look. A look costs a few trials; a fall that is taken for the level costs
+        doubt: Odds that rewards fell faster than a level does, at which the anchored bank takes
+            over to have a look. A look costs a few trials; a fall that is taken for the level costs
             the gap in every round.
         audit_every: Rounds of which one is an audit. Where arms stay, trying again takes a few
             rounds per memory; where actions are fresh, every audit is a loss.
@@ -113,6 +116,7 @@ class AdaptivePolicy(Policy):
 
     action_bound: float = LARGEST_BOUND
     noise: float | None = None
+    provisional: bool = False
     exploration: float = 1.0
     coordinates: int | None = None
     share: float = 0.4
@@ -131,6 +135,19 @@ class AdaptivePolicy(Policy):
     def tuned(cls, problem: Problem) -> Self:
         """The defaults: of the problem only the dimension is used."""
         return cls(dim=problem.dim)
+
+    @property
+    def provisional_rewards(self) -> bool:
+        """Whether rewards are provisional until `amend` settles them, with old = new."""
+        return self.provisional
+
+    def with_provisional_rewards(self, provisional: bool) -> Self:
+        """The same knowledge in a policy whose rewards are, or are not, provisional."""
+        if provisional == self.provisional:
+            return self
+        other = type(self)(**{**self.config, "provisional": provisional})
+        other.restore(self.state())
+        return other
 
     @property
     def theta(self) -> Array:
@@ -242,10 +259,13 @@ class AdaptivePolicy(Policy):
             whole("coordinates", self.coordinates, least=1)
 
     def _make_parameters(self) -> Parameters:
-        names = Parameters._fields[2:-1]
+        names = Parameters._fields[3:-1]
         chosen = {name: getattr(self, name) for name in names}
         known = float(self.noise is not None)
-        return Parameters(coordinates=self._c, known=known, **chosen, temperature=0.0)
+        provisional = float(self.provisional)
+        return Parameters(
+            coordinates=self._c, provisional=provisional, known=known, **chosen, temperature=0.0
+        )
 
     def _initial_state(self) -> State:
         state = initial_state(dim=self.dim)
