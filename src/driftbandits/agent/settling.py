@@ -39,10 +39,10 @@ class Settling:
         self.delay += (now - self._made(decision) - self.delay) / self.rewards
 
     def settle_due(self, policy: Policy, now: float) -> None:
-        """Settle the decisions that are old enough."""
+        """Settle the decisions that are older than that; a reward of this moment may still come."""
         age = min(self.wait, PATIENCE * self.delay) if self.rewards else self.wait
         while self._pending and (
-            self._pending[0].settled or self._made(self._pending[0]) + age <= now
+            self._pending[0].settled or self._made(self._pending[0]) + age < now
         ):
             settle(policy, self._pending.popleft())
 
