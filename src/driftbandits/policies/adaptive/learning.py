@@ -12,6 +12,7 @@ from ...core.compiling import lean_kernel
 from .amending import change_noise, change_reward, forget_along, predict_again
 from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
 from .level import (
+    add_to_means,
     apply_level,
     centre,
     learn_level,
@@ -148,11 +149,13 @@ def fits(p: Parameters, s: State, rounds: float) -> bool:
 
 @lean_kernel
 def settle(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
-    """Judge by a reward that was provisional so far."""
+    """Judge by a reward that was provisional so far, as if it had not been learned."""
+    add_to_means(s, action, reward, age, -1.0)
     predict_again(s, p.coordinates, action, reward, age)
     residual = mixed_residual(s, 2)
     if any_variation(s):
         judge_all(p, s, 2, action, reward)
+    add_to_means(s, action, reward, age, 1.0)
     count_residual(s, p.coordinates, residual, p.noise_memory, p.tail_memory, p.known > 0.0)
 
 

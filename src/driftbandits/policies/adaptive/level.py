@@ -77,6 +77,7 @@ MOST_AGAINST = 1.0
 MOST_LEAN = 28.0  # evidence beyond this is not kept, so that it can turn within a few dozen rewards
 TRACKER_SHARE = 0.4  # as for the expert in force: too long a memory costs more than too short a one
 NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; squares of that must not vanish
+ROUNDING = 1e-12
 MOST_ODDS = 1e200  # as good as any
 LOOSE = 1.0  # κ is at most this while the level moves: the fixed level is as good as one reward
 
@@ -131,16 +132,24 @@ def centre(s: State, action: Array, age: float) -> bool:
 
 
 @lean_kernel
-def track(s: State, action: Array, reward: float, age: float) -> None:
-    """Add a reward to the running means, and take the one in force from their weights."""
+def add_to_means(s: State, action: Array, reward: float, age: float, sign: float) -> None:
+    """Add a reward to the running means; at ``sign`` −1, take out one that they hold."""
     behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
-    total, found = 0.0, LEVELS - 1
-    for h in range(LEVELS - 1, -1, -1):
-        weight = level_discount(h) ** behind if behind > 0.0 else 1.0
-        s.trackers[h, TRACKED] += weight
+    for h in range(LEVELS):
+        weight = sign * level_discount(h) ** behind if behind > 0.0 else sign
+        count = s.trackers[h, TRACKED] + weight
+        # What rounding leaves where the reward was all that a mean held is no reward.
+        s.trackers[h, TRACKED] = count if count > ROUNDING else 0.0
         s.trackers[h, TRACKED_REWARDS] += weight * (reward - s.counters[ORIGIN])
         for i in range(action.size):
             s.trackers[h, SUMS + i] += weight * action[i]
+
+
+@lean_kernel
+def track(s: State, action: Array, reward: float, age: float) -> None:
+    """Add a reward to the running means, and take the one in force from their weights."""
+    add_to_means(s, action, reward, age, 1.0)
+    total, found = 0.0, LEVELS - 1
     for h in range(LEVELS - 1):
         total += s.trackers[h, TRACKER_WEIGHT]
         if total >= TRACKER_SHARE:
