@@ -26,10 +26,13 @@ from .state import (
     ANCHORED,
     CENTRED,
     DETECTIONS,
+    DISCOUNT,
+    EVIDENCE,
     EXPERTS,
     LEVELS,
     MOVING,
     ORIGIN,
+    PRIOR,
     REMEMBERED,
     ROWS,
     TRACKER,
@@ -129,8 +132,8 @@ class AdaptivePolicy(Policy):
     @property
     def theta(self) -> Array:
         """The estimate θ_x of the expert in force, shape (d,)."""
-        state, x = self._state, self._in_force
-        return np.asarray(state.thetas[x] - level_of(state, self._bank) * state.slopes[x])
+        with self._alone():
+            return self._theta()
 
     @property
     def radius(self) -> float:
@@ -140,17 +143,19 @@ class AdaptivePolicy(Policy):
     @property
     def noise_estimate(self) -> float:
         """σ̂, or the noise level that was given; 1 before two rewards that differ."""
-        return math.sqrt(self._state.counters[VARIANCE])
+        with self._alone():
+            return math.sqrt(self._state.counters[VARIANCE])
 
     @property
     def level(self) -> float:
         """The reward of an action of zeros: the fixed level, or that of late where it moves."""
-        state = self._state
-        origin = float(state.counters[ORIGIN])
-        if self._bank == ANCHORED:
-            return origin + fixed_level(state)
-        count, rewards = state.trackers[int(state.counters[TRACKER]), :2]
-        return float(origin + rewards / count - state.centres[1] @ self.theta)
+        with self._alone():
+            state = self._state
+            origin = float(state.counters[ORIGIN])
+            if self._bank == ANCHORED:
+                return origin + fixed_level(state)
+            count, rewards = state.trackers[int(state.counters[TRACKER]), :2]
+            return float(origin + rewards / count - state.centres[1] @ self._theta())
 
     @property
     def level_moves(self) -> bool:
@@ -160,8 +165,8 @@ class AdaptivePolicy(Policy):
     @property
     def weights(self) -> Array:
         """Weights of the experts of the bank in force, shape (J,), shorter memories first."""
-        rows = slice(self._bank, 2 * self._experts, 2)
-        return np.array(self._state.facts[rows, WEIGHT])
+        with self._alone():
+            return self._weights()
 
     @property
     def memories(self) -> Array:
@@ -171,25 +176,35 @@ class AdaptivePolicy(Policy):
     @property
     def memory(self) -> float:
         """Rounds, discounted, that the expert in force remembers: many while nothing changes."""
-        return float(self._state.facts[self._in_force, REMEMBERED])
+        with self._alone():
+            return float(self._state.facts[self._in_force, REMEMBERED])
 
     def widths(self, actions: Any) -> Array:
         """‖a − ā‖ in V_x⁻¹, with the level's uncertainty, for ``actions`` (K, d), shape (K,)."""
         rows = action_rows(self.dim, actions, none=True)
-        out, state, x, bank = np.empty(len(rows)), self._state, self._in_force, self._bank
-        spread_out_entry(
-            state.inverses[x],
-            state.facts[x, UNIT],
-            state.features[1],
-            state.centres[bank],
-            state.slopes[x],
-            float(level_precision(state, bank)),
-            prior_variance(state, self.ridge),
-            np.array(rows.T, order="C"),
-            np.empty((self.dim + 2, max(1, len(rows)))),
-            out,
-        )
+        out = np.empty(len(rows))
+        with self._alone():
+            state, x, bank = self._state, self._in_force, self._bank
+            spread_out_entry(
+                state.inverses[x],
+                state.facts[x, UNIT],
+                state.features[1],
+                state.centres[bank],
+                state.slopes[x],
+                float(level_precision(state, bank)),
+                prior_variance(state, self.ridge),
+                np.array(rows.T, order="C"),
+                np.empty((self.dim + 2, max(1, len(rows)))),
+                out,
+            )
         return out
+
+    def _theta(self) -> Array:
+        state, x = self._state, self._in_force
+        return np.asarray(state.thetas[x] - level_of(state, self._bank) * state.slopes[x])
+
+    def _weights(self) -> Array:
+        return np.array(self._state.facts[self._bank : 2 * self._experts : 2, WEIGHT])
 
     @property
     def _c(self) -> int:
@@ -206,8 +221,15 @@ class AdaptivePolicy(Policy):
     @property
     def _in_force(self) -> int:
         """Row of x, as `in_force` finds it."""
-        j = int(np.searchsorted(np.cumsum(self.weights[:-1]), self.share))
+        j = int(np.searchsorted(np.cumsum(self._weights()[:-1]), self.share))
         return 2 * j + self._bank
+
+    def _estimates(self) -> tuple[Any, ...]:
+        # Signs and sizes that cannot be show when something is learned.
+        trial, action = self.copy(), np.full((1, self.dim), min(1.0, self.action_bound) / self.dim)
+        for _ in range(2):
+            trial.update(action[0], self.level)
+        return self.theta, self.radius, self.widths(action), trial.theta, *trial.state().values()
 
     def _validate(self) -> None:
         if self.noise is not None:
@@ -269,6 +291,8 @@ class AdaptivePolicy(Policy):
         sources = state.copies[..., 1]
         if len(rows) > 1 or not np.isin(sources, np.arange(min(rows))).all():
             raise StateFileError("the arrays of the experts do not fit each other")
+        if (state.facts[:, [WEIGHT, EVIDENCE, UNIT, REMEMBERED, DISCOUNT, PRIOR]] < 0.0).any():
+            raise StateFileError("array facts has entries below 0 where there cannot be any")
         return {
             EXPERTS: (1, min(rows) // 2),
             TRACKER: (0, LEVELS - 1),
