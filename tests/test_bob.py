@@ -100,3 +100,55 @@ def test_a_block_without_rewards_teaches_nothing() -> None:
     policy = BOB(dim=2, horizon=60)
     policy.advance(rounds=1000)
     np.testing.assert_array_equal(policy._state.log_weights, np.zeros(len(policy.windows)))
+
+
+@pytest.mark.parametrize("horizon", [100, 6_000, 10**6])
+@pytest.mark.parametrize("dim", [1, 2, 20])
+def test_a_reward_beyond_the_scale_has_a_probability_of_at_most_two_in_t(
+    dim: int, horizon: int
+) -> None:
+    """|Ση| over a block is sub-Gaussian: at most ⌊T/H⌋ blocks end, each with 2 exp(−x²/(2Hσ²))."""
+    policy = BOB(dim=dim, horizon=horizon, noise=0.7, theta_bound=2.0, action_bound=1.5)
+    H, spread = policy.block, policy._make_parameters().spread
+    room = spread / 2 - H * 2.0 * 1.5  # beyond what payoffs alone can sum to
+    ended = horizon // H
+    assert ended * 2 * math.exp(-(room**2) / (2 * H * 0.7**2)) <= 2 / horizon * (1 + 1e-9)
+    # With 2 in the place of 4 the probability would be larger than that.
+    assert ended * 2 * math.exp(-((room / 2) ** 2) / (2 * H * 0.7**2)) > 2.1 / horizon
+
+
+def test_the_published_rate_follows_from_that_of_windows() -> None:
+    """min over the grid of wB + dT/√w, and √(T H) for EXP3: at most a constant times the rate.
+
+    The first is the published bound of SW-LinUCB without its logarithms, the second EXP3's over
+    T/H blocks of payoffs up to H. The rate d^{2/3} (B + 1)^{1/4} T^{3/4} is that of both, for every
+    B up to T. Its order is met, so no smaller exponent of T would do.
+    """
+    ratios = []
+    for dim in (1, 3, 10):
+        for horizon in (10**4, 10**6, 10**8):
+            policy = BOB(dim=dim, horizon=horizon)
+            H, grid = policy.block, np.array(policy.windows, dtype=float)
+            for budget in np.geomspace(1e-3, horizon, 30):
+                windows = (grid * budget + dim * horizon / np.sqrt(grid)).min()
+                rate = dim ** (2 / 3) * (budget + 1) ** 0.25 * horizon**0.75
+                ratios.append((windows + math.sqrt(horizon * H)) / rate)
+    # e from a grid whose members are a factor e apart, 2 from the sum of two terms, 1 from EXP3.
+    assert max(ratios) <= 2 * math.e + 1
+    still = (10**8 / math.sqrt(BOB(dim=1, horizon=10**8).block)) / 10**6  # B = 0: the window is H
+    assert still == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("over", ["windows", "discounts"])
+def test_nothing_is_remembered_for_longer_than_a_block(over: Any) -> None:
+    """What came before a block changes nothing in it: each begins with what a new policy knows."""
+    policy = BOB(dim=2, horizon=60, over=over)
+    rng = np.random.default_rng(1)
+    for t in range(4 * policy.block):
+        if t % policy.block == 0:
+            fresh = BOB(dim=2, horizon=60, over=over)
+            np.testing.assert_array_equal(policy.theta, fresh.theta)
+            np.testing.assert_allclose(policy.design, fresh.design, rtol=1e-12)
+        action = rng.uniform(-0.7, 0.7, 2)
+        policy.update(action, float(rng.normal()))
+        assert np.trace(policy.design) - 0.2 <= policy.block

@@ -17,6 +17,7 @@ import pytest
 
 from driftbandits import (
     AdaptiveLinUCB,
+    DetectRestartLinUCB,
     DLinUCB,
     DynamicLinUCB,
     Policy,
@@ -154,6 +155,15 @@ except StateFileError as error:
     assert int(kilobytes) < 500_000  # the array would take 1,280,000
 
 
+def test_a_memory_that_no_computer_has_is_refused(saved: Path) -> None:
+    """Reserving it raises MemoryError, which is not let through."""
+    policy = DynamicLinUCB.tuned(PROBLEM)
+    policy.save(saved)
+    rewrite(saved, with_header(members(saved), config=policy.config | {"memory": 10**15}))
+    with pytest.raises(StateFileError, match="does not hold a valid DynamicLinUCB"):
+        load(saved)
+
+
 def test_a_large_dimension_that_is_meant_is_loaded(tmp_path: Path) -> None:
     """The state of this policy does not depend on the dimension."""
     Random(dim=10**9).save(tmp_path / "policy.npz")
@@ -264,6 +274,81 @@ def test_random_damage_is_refused_or_harmless(
             continue
         assert loaded.config == policy.config
         require_state(loaded, expected, "the file")
+
+
+def test_a_member_that_is_overwritten_is_reported_briefly(saved: Path) -> None:
+    """The archive quotes all that it finds in the place of a name."""
+    whole = bytearray(saved.read_bytes())
+    start = whole.index(b"PK\x03\x04")
+    whole[start + 26 : start + 28] = (4000).to_bytes(2, "little")  # the length of the name
+    saved.write_bytes(whole)
+    with pytest.raises(StateFileError, match="damaged") as caught:
+        load(saved)
+    assert len(str(caught.value)) < 300 + len(str(saved))
+
+
+NO_ARRAYS: list[Any] = [None, 3.0, "x", [1.0, 2.0, 3.0], {}, np.float64(1.0), np.zeros(())]
+
+
+@pytest.mark.parametrize("name", ["theta", "floor", "history", "counters"])
+@pytest.mark.parametrize("value", NO_ARRAYS, ids=repr)
+def test_what_is_no_array_is_no_state(name: str, value: Any) -> None:
+    policy = SWLinUCB.tuned(PROBLEM)
+    play(policy, 20)
+    before = policy.state()
+    with pytest.raises(StateFileError, match=f"array {name}"):
+        policy.restore(before | {name: value})
+    require_state(policy, before, "a refused state")
+
+
+def test_names_that_are_no_text_are_no_state() -> None:
+    policy = SWLinUCB.tuned(PROBLEM)
+    strange: dict[Any, Any] = {7: np.zeros(2)}
+    with pytest.raises(StateFileError, match="the state has arrays"):
+        policy.restore(policy.state() | strange)
+
+
+def test_a_policy_with_a_floor_goes_on_with_its_own_draws() -> None:
+    """0.1.0 had no floor; with one, a state that does not say which draws come next is none."""
+    plain, floored = DLinUCB(dim=3, gamma=0.9), DLinUCB(dim=3, gamma=0.9, floor=0.5)
+    for policy in (plain, floored):
+        play(policy, 20)
+    older = {name: array for name, array in plain.state().items() if name != "floor"}
+    plain.restore(older)
+    older = {name: array for name, array in floored.state().items() if name != "floor"}
+    with pytest.raises(StateFileError, match="array floor"):
+        floored.restore(older)
+
+
+# Finite numbers from which none come that are: each gave NaN or infinity, and no error.
+IMPOSSIBLE: list[tuple[Policy, str, int, float]] = [
+    (DLinUCB(dim=3, gamma=0.9), "gram", 2, 1e308),
+    (DLinUCB(dim=3, gamma=0.9), "gram", 2, 1e100),
+    (DLinUCB(dim=3, gamma=0.9), "counters", 2, 5e-324),
+    (DLinUCB(dim=3, gamma=0.9), "counters", 11, 0.0),
+    (DetectRestartLinUCB(dim=3), "counters", 1, -1e300),
+    (AdaptiveLinUCB(dim=3), "centres", 0, 1e308),
+    (AdaptiveLinUCB(dim=3), "facts", 22, -1.0),
+    (AdaptiveLinUCB(dim=3), "trackers", 1, 1e280),
+]
+
+
+@pytest.mark.parametrize(("policy", "name", "place", "value"), IMPOSSIBLE)
+def test_a_state_without_finite_estimates_is_refused(
+    policy: Policy, name: str, place: int, value: float, tmp_path: Path
+) -> None:
+    policy = policy.copy()
+    play(policy, 60)
+    before = policy.state()
+    array = before[name].copy()
+    array.flat[place] = value
+    with pytest.raises(StateFileError, match=r"entries|estimates|unit"):
+        policy.restore(before | {name: array})
+    require_state(policy, before, "a refused state")
+    policy.save(tmp_path / "policy.npz")
+    rewrite(tmp_path / "policy.npz", members(tmp_path / "policy.npz") | {name: array})
+    with pytest.raises(StateFileError, match=r"entries|estimates|unit"):
+        load(tmp_path / "policy.npz")
 
 
 def test_random_contents_with_right_checksums_do_no_harm(saved: Path) -> None:

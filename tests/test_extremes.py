@@ -32,6 +32,7 @@ from driftbandits import (
 )
 from driftbandits.core.arrays import Array
 from driftbandits.core.storage import read_state, write_state
+from driftbandits.policies import linear
 from driftbandits.policies.adaptive.policy import CONSTANTS
 from driftbandits.policies.linear import LARGEST_RATIO, LinearPolicy
 
@@ -87,6 +88,34 @@ def test_integers_that_no_float_can_hold_are_refused(name: str) -> None:
     options: dict[str, Any] = {"dim": 2, "window": 5, name: 10**5000}
     with pytest.raises(ValueError, match=f"{name} must be an integer of at most"):
         SWLinUCB(**options)
+
+
+@pytest.mark.parametrize("cls", [*FIRST, AdaptiveLinUCB], ids=lambda cls: cls.__name__)
+def test_settings_of_numpy_are_plain_numbers(cls: Any, tmp_path: Path) -> None:
+    """Those of its own overflow: np.int64(2**62)**2 is 0, and the ratio 0 was accepted."""
+    first = FIRST.get(cls, {})
+    if cls is not AdaptiveLinUCB:
+        for bound in (np.int64(2**62), np.uint64(2**63), np.float32(1e20)):
+            with pytest.raises(ValueError, match="action_bound²/ridge must"):
+                cls(dim=2, **first, action_bound=bound)
+    policy = cls(dim=np.int8(2), **first, ridge=np.longdouble(0.5), floor=np.float16(0.25))
+    assert {type(policy.dim), type(policy.ridge), type(policy.floor)} == {int, float}
+    policy.update([0.5, 0.5], 1.0)
+    policy.save(tmp_path / "policy.npz")
+    assert load(tmp_path / "policy.npz").config == policy.config
+
+
+@pytest.mark.parametrize("bound", [1e-49, 1e-9, 0.5, 1e50])
+def test_adaptive_with_a_bound_of_any_size_is_saved_and_loaded(
+    bound: float, tmp_path: Path
+) -> None:
+    policy = AdaptiveLinUCB(dim=3, action_bound=bound)
+    for t in range(20):
+        policy.update(np.eye(3)[t % 3] * min(bound, 1.0), float(t % 4))
+    policy.save(tmp_path / "policy.npz")
+    loaded = load(tmp_path / "policy.npz")
+    for name, array in policy.state().items():
+        np.testing.assert_array_equal(loaded.state()[name], array, err_msg=name)
 
 
 @pytest.mark.parametrize("cls", FIRST, ids=lambda cls: cls.__name__)
@@ -147,6 +176,22 @@ def exact_width(rows: Array, weights: list[Fraction], ridge: float, x: Array) ->
         return float((Decimal(square.numerator) / Decimal(square.denominator)).sqrt())
 
 
+def exact_theta(rows: Array, weights: list[Fraction], ridge: float, reward: float) -> Array:
+    """V⁻¹ Σ w r a by fractions, for rewards that are all alike."""
+    dim = rows.shape[1]
+    actions = [[Fraction(float(entry)) for entry in row] for row in rows]
+    pairs = list(zip(weights, actions, strict=True))
+    design = [
+        [
+            sum((w * a[i] * a[j] for w, a in pairs), Fraction(ridge) if i == j else Fraction(0))
+            for j in range(dim)
+        ]
+        for i in range(dim)
+    ]
+    moment = [sum((w * a[i] for w, a in pairs), Fraction(0)) * Fraction(reward) for i in range(dim)]
+    return np.array([float(entry) for entry in solved(design, moment)])
+
+
 def solved(matrix: list[list[Fraction]], vector: list[Fraction]) -> list[Fraction]:
     """Gauss and Jordan; V is positive definite, and fractions need no pivoting."""
     rows = [[*row, entry] for row, entry in zip(matrix, vector, strict=True)]
@@ -158,22 +203,52 @@ def solved(matrix: list[list[Fraction]], vector: list[Fraction]) -> list[Fractio
     return [row[-1] / row[i] for i, row in enumerate(rows)]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_widths_at_the_largest_ratio_are_right(seed: int) -> None:
-    """The worst case: one direction alone is played, and one across it is asked for."""
-    rng, count, gamma = np.random.default_rng(seed), 40, 0.9974
-    bound = math.sqrt(0.999 * LARGEST_RATIO * 0.1) * gamma
-    policy = DLinUCB(dim=3, gamma=gamma, action_bound=bound)
+PLAIN: dict[type[LinearPolicy], dict[str, Any]] = {  # all weights are one over 60 rounds
+    LinUCB: {},
+    SWLinUCB: {"window": 100},
+    RestartUCB: {"length": 100},
+    DynamicLinUCB: {},
+    DetectRestartLinUCB: {},
+}
+
+
+def lost_digits(cls: Any, gamma: float, ratio: float, seed: int) -> tuple[float, float]:
+    """Largest relative error of widths, and that of θ̂, after 60 rounds of one action.
+
+    The worst case: one direction alone is played, and one across it is asked for.
+    """
+    rng, count = np.random.default_rng(seed), 60
+    bound = math.sqrt(0.999 * ratio * 0.1) * gamma
+    options = PLAIN.get(cls, {"gamma": gamma})
+    policy = cls(dim=3, action_bound=bound, **options)
     along = rng.standard_normal(3)
     rows = np.outer(rng.uniform(0.5, 0.99, count) * bound / np.linalg.norm(along), along)
     for row in rows:
         policy.update(row, 1.0)
     weights = [Fraction(gamma) ** (count - 1 - t) for t in range(count)]
     across = np.cross(along, rng.standard_normal(3))
-    for x in (across / np.linalg.norm(across), rng.standard_normal(3)):
-        assert policy.widths(x[None])[0] == pytest.approx(
-            exact_width(rows, weights, 0.1, x), rel=1e-3
-        )
+    probes = np.array([across / np.linalg.norm(across), rng.standard_normal(3)])
+    exact = np.array([exact_width(rows, weights, 0.1, x) for x in probes])
+    theta = exact_theta(rows, weights, 0.1, 1.0)
+    off = np.linalg.norm(policy.theta - theta) / np.linalg.norm(theta)
+    return float(np.max(abs(policy.widths(probes) / exact - 1))), float(off)
+
+
+@pytest.mark.parametrize("cls", [DLinUCB, *PLAIN], ids=lambda cls: cls.__name__)
+def test_three_digits_are_left_at_the_largest_ratio(cls: Any) -> None:
+    for seed in range(5):
+        widths, theta = lost_digits(cls, 0.9974 if cls is DLinUCB else 1.0, LARGEST_RATIO, seed)
+        assert widths < 1e-3
+        assert theta < 2e-3
+
+
+@pytest.mark.parametrize("cls", [DLinUCB, *PLAIN], ids=lambda cls: cls.__name__)
+def test_beyond_the_largest_ratio_digits_run_out(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why it is refused: a hundred times as far, the second digit is wrong."""
+    monkeypatch.setattr(linear, "LARGEST_RATIO", math.inf)
+    gamma = 0.9974 if cls is DLinUCB else 1.0
+    worst = max(max(lost_digits(cls, gamma, 100 * LARGEST_RATIO, seed)) for seed in range(8))
+    assert worst > 1e-2
 
 
 @pytest.mark.parametrize("gamma", [4e-5, 1e-3, 0.3])
@@ -194,11 +269,11 @@ def test_widths_with_a_reward_of_the_open_round_are_right(gamma: float) -> None:
 def test_a_state_saved_with_a_ratio_that_is_refused_today_is_not_lost(tmp_path: Path) -> None:
     LinUCB(dim=2, ridge=1e-9).save(tmp_path / "old.npz")
     header, arrays = read_state(tmp_path / "old.npz")
-    header["config"]["ridge"] = 1e-11
+    header["config"]["ridge"] = 1e-12
     write_state(tmp_path / "old.npz", header, arrays)
     with pytest.warns(UserWarning, match="action_bound²/ridge must be at most"):
         policy = load(tmp_path / "old.npz")
-    assert policy.config["ridge"] == 1e-11
+    assert policy.config["ridge"] == 1e-12
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LinUCB(dim=2, ridge=1e-9).copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -72,6 +73,7 @@ def test_plain_pytest_finds_what_the_tests_import() -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pytest", "--collect-only", "-q", "tests/test_rivals.py"],
         cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},  # nor is anything else
         capture_output=True,
         text=True,
         check=False,

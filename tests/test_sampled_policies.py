@@ -148,3 +148,56 @@ def test_replications_draw_their_own_numbers(cls: Any) -> None:
     runs = {tuple(policy.fresh(n).select(actions) for _ in range(1)) for n in range(30)}
     assert len(runs) > 1
     assert policy.fresh(3).select(actions) == policy.fresh(3).select(actions)
+
+
+def misses_at_some_round(radius: float, horizon: int, runs: int) -> int:
+    """Runs in which |Σ γ^{n−s} η_s| exceeds β √Ṽ at some of T rounds; d = 1, γ = ½, λ = 0.1."""
+    rng, total, squares = np.random.default_rng(8), np.zeros(runs), 0.0
+    left = np.zeros(runs, dtype=bool)
+    for _ in range(horizon):
+        total = 0.5 * total + rng.standard_normal(runs)
+        squares = 0.25 * squares + 1
+        left |= np.abs(total) > radius * math.sqrt(squares + 0.1)
+    return int(left.sum())
+
+
+@both
+def test_the_theory_needs_delta_over_the_square_of_the_horizon(cls: Any) -> None:
+    """δ = 1/T puts 2 log T under the root, and does not hold over T rounds with 1 − 1/T; 1/T² does.
+
+    The proof charges 1/T for the event that θ leaves the ellipsoid in any of T rounds.
+    """
+    horizon, runs = 1000, 4000
+    once, twice = (
+        cls(dim=1, gamma=0.5, theta_bound=0.0, delta=delta, scale="theory")
+        for delta in (1 / horizon, 1 / horizon**2)
+    )
+    for policy in (once, twice):
+        for _ in range(60):  # Σ w² is 4/3 by then, its limit
+            policy.update([1.0], 0.0)
+    under = math.log(1 + 4 / 3 / 0.1)
+    assert once.radius == pytest.approx(math.sqrt(2 * math.log(horizon) + under), rel=1e-9)
+    assert twice.radius == pytest.approx(math.sqrt(4 * math.log(horizon) + under), rel=1e-9)
+    # 1/T of the runs is 4, with a standard deviation of 2.
+    assert misses_at_some_round(once.radius, horizon, runs) > 4 + 6 * 2
+    assert misses_at_some_round(twice.radius, horizon, runs) <= 4 + 3 * 2
+
+
+def test_a_perturbation_that_is_not_shared_grows_with_the_number_of_actions() -> None:
+    """Why D-LinTS pays a power of log K: its largest deviation is some √(2 log K) widths.
+
+    D-RandLinUCB's is |Z| widths, whatever K is. For D-LinTS each deviation is N(0, a² width²), so
+    the largest of K is at most √(2 log 2K) on average, and about that for orthogonal actions.
+    """
+    rng, largest = np.random.default_rng(3), []
+    for count in (2, 16, 128):
+        V = np.diag(rng.uniform(0.5, 30, count))
+        root = np.diag(np.sqrt(rng.uniform(0.5, 20, count)))  # of Ṽ
+        spread = np.linalg.solve(V, root)
+        actions = np.eye(count)
+        widths = np.linalg.norm(actions @ spread, axis=1)
+        draws = rng.standard_normal((2000, count)) @ spread.T @ actions.T / widths
+        mean = float(np.abs(draws).max(axis=1).mean())
+        assert mean <= math.sqrt(2 * math.log(2 * count))
+        largest.append(mean / math.sqrt(2 * math.log(count)))
+    assert all(0.75 < ratio < 1.25 for ratio in largest)

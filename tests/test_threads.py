@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, SWLinUCB
+from driftbandits import AdaptiveLinUCB, DLinUCB, LinUCB, Policy, Problem, SWLinUCB, registered
 from driftbandits.core.blocks import Block
 from driftbandits.core.packing import BUSY
+from driftbandits.policies.linear import LinearPolicy
+from driftbandits.testing.policies.lives import play
 
 DIM = 20
 
@@ -134,3 +136,126 @@ def test_a_late_reward_has_the_age_that_it_has_when_it_is_learned() -> None:
     thread.join()
     weight = len(known) * 0.5 ** (policy.round - 2)
     assert policy.design[0, 0] == pytest.approx(1.0 + weight, rel=1e-9)
+
+
+READS = (
+    "theta",
+    "radius",
+    "design",
+    "squared_design",
+    "moment",
+    "weights",
+    "memory",
+    "level",
+    "noise_estimate",
+)
+
+
+@pytest.mark.parametrize("label", registered())
+def test_nothing_is_read_while_another_call_runs(label: str) -> None:
+    policy = registered()[label].tuned(Problem(dim=3, horizon=500, budget=1.0))
+    play(policy, 20)
+    reads = [name for name in READS if hasattr(policy, name) and name not in policy.config]
+    reads += ["detections"] if policy.detections_counter >= 0 else []
+    for name in reads:
+        with policy._alone(), pytest.raises(RuntimeError, match="two threads use one policy"):
+            getattr(policy, name)
+        getattr(policy, name)
+    for name in ("widths", "scores"):
+        ask = getattr(policy, name, None)
+        if ask is None or (name == "scores" and policy.refusal("scores")):
+            continue
+        with policy._alone(), pytest.raises(RuntimeError, match="two threads use one policy"):
+            ask(np.eye(3))
+        ask(np.eye(3))
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LinUCB(dim=DIM),  # whose factor follows
+        lambda: DLinUCB(dim=DIM, gamma=0.99, restore_every=20),
+        lambda: SWLinUCB(dim=DIM, window=100),
+    ],
+    ids=["LinUCB", "D-LinUCB", "SW-LinUCB"],
+)
+def test_what_is_read_was_true_at_some_moment_and_reading_changes_nothing(
+    make: Callable[[], LinearPolicy],
+) -> None:
+    """Without a lock, θ̂ was read while it was written, and its factor was taken for current."""
+    rng = np.random.default_rng(2)
+    rows, rewards = rng.uniform(-0.2, 0.2, (600, DIM)), rng.normal(size=600)
+    alone, shared = make(), make()
+    known = {alone.theta.tobytes()}
+    for row, reward in zip(rows, rewards, strict=True):
+        alone.update(row, reward)
+        known.add(alone.theta.tobytes())
+    stop, read = threading.Event(), []
+
+    def look() -> None:
+        while not stop.is_set():
+            with contextlib.suppress(RuntimeError):
+                read.append(shared.theta.tobytes())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    for row, reward in zip(rows, rewards, strict=True):
+        while True:
+            try:
+                shared.update(row, reward)
+                break
+            except RuntimeError:
+                pass
+    stop.set()
+    thread.join()
+    assert read
+    assert set(read) <= known
+    np.testing.assert_array_equal(shared.theta, alone.theta)
+
+
+def test_no_call_comes_between_the_parts_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where arrays have to grow, a batch takes several compiled calls, and stays one round."""
+    policy, alone = (SWLinUCB(dim=2, window=500) for _ in range(2))
+    rows, rewards = np.tile([[0.6, 0.2]], (300, 1)), np.arange(300.0)
+    alone.update(rows, rewards)
+    make_room, refused = SWLinUCB._make_room, []
+
+    def gap(self: Policy, rounds: float, *, claimed: bool = False) -> None:
+        intrude(self, claimed)
+        make_room(self, rounds, claimed=claimed)
+        intrude(self, claimed)
+
+    def intrude(self: Policy, begun: bool) -> None:
+        if begun:
+            with pytest.raises(RuntimeError, match="two threads"):
+                self.update(np.array([0.0, 1.0]), 5.0)
+            refused.append(1)
+
+    monkeypatch.setattr(SWLinUCB, "_make_room", gap)
+    policy.update(rows, rewards)
+    assert refused
+    for name, array in alone.state().items():
+        np.testing.assert_array_equal(policy.state()[name], array, err_msg=name)
+    policy.update(np.array([0.0, 1.0]), 5.0)  # it is free again
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_a_policy_that_finds_no_memory_can_still_be_used(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = SWLinUCB(dim=2, window=500)
+    for _ in range(64):
+        policy.update([0.5, 0.5], 1.0)
+
+    def no_memory(self: Policy, state: object, rounds: float) -> None:
+        raise MemoryError
+
+    rows, rewards = np.full((count, 2), 0.5), np.ones(count)
+    with monkeypatch.context() as patch:
+        patch.setattr(SWLinUCB, "_grown", no_memory)
+        with pytest.raises(MemoryError):
+            policy.update(rows, rewards)
+    assert policy.round == 65
+    policy.update(rows, rewards)
+    assert policy.round == 66

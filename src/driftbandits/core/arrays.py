@@ -17,6 +17,16 @@ SMALLEST, LARGEST = 1e-100, 1e100
 LARGEST_WHOLE = 2**53
 
 
+def plain(value: Any) -> Any:
+    """A number of numpy's as Python's; anything else as it is.
+
+    numpy's short numbers and its integers overflow where Python's do not, mostly in silence.
+    """
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def positive(name: str, value: float) -> None:
     """Refuse a value that is not a number above zero, or that is too small or large to compute."""
     if not (_is_number(value) and value > 0 and value < math.inf):
@@ -46,9 +56,7 @@ def open_unit(name: str, value: float) -> None:
 
 
 def _in_range(name: str, value: float) -> None:
-    # The limits are beyond numpy's shorter numbers, and Python's integers beyond its floats.
-    plain = value.item() if isinstance(value, np.generic) else value
-    if not SMALLEST <= plain <= LARGEST:
+    if not SMALLEST <= plain(value) <= LARGEST:
         rule = f"at least {SMALLEST:g}" if value < 1 else f"at most {LARGEST:g}"
         raise ValueError(
             f"{name} must be {rule}, got {_shown(value)}: what is computed from it would overflow"

@@ -53,8 +53,9 @@ from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .clock import CLOCK, can_close
 from .compiling import entry_suite, lean_kernel
 from .exploring import explored, mix_floor, only
-from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
+from .packing import CHANGED, FRESH, STALE, Field, claim, release
 from .replaying import replay_template
+from .unpacking import unpacker
 
 # What an entry point returns instead of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
@@ -173,17 +174,17 @@ def _select(packed: Array, actions: Array) -> int:
 
 
 def _score(packed: Array, actions: Array, scores: Array) -> int:
-    """Like `_select`, without the floor, for a state that is prepared; also fills ``scores``."""
+    """Like `_select`, without the floor, for a state that is prepared; also fills ``scores``.
+
+    The caller has claimed the array, and releases it.
+    """
     if not admissible(packed, actions):
         return REFUSED
     count, dim = actions.shape
     columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
     transpose(actions, columns)
-    claim(packed)
     parameters, state = unpack(packed)
-    k = int(choose(parameters, state, columns, scratch, scores))
-    release(packed)
-    return k
+    return int(choose(parameters, state, columns, scratch, scores))
 
 
 def _decide(
@@ -265,7 +266,8 @@ def _learn_many(
     Where none is closed, the rows are those of the rounds ``observed``, (n,) or one for all.
 
     Returns how many are learned by now, fewer than all where an array has to grow first; or
-    REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned.
+    REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned. A call
+    that has begun and not finished keeps its claim: nobody else's comes in between.
     """
     if start == 0:
         if not admissible(packed, actions):
@@ -273,7 +275,7 @@ def _learn_many(
         for n in range(rewards.size):
             if not abs(rewards[n]) <= LARGEST_REWARD:
                 return REFUSED
-    claim(packed)
+        claim(packed)
     parameters, state = unpack(packed)
     done = start
     if start == 0 and not can_close(state.counters[CLOCK], rounds):
@@ -291,7 +293,8 @@ def _learn_many(
             late(parameters, state, age)
         learn(parameters, state, actions[done], rewards[done], age)
         done += 1
-    release(packed)
+    if not 0 < done < rewards.size:
+        release(packed)
     return done
 
 
@@ -310,11 +313,10 @@ def _advance(packed: Array, rounds: float) -> int:
 
 
 def _prepare(packed: Array) -> None:
-    claim(packed)
+    """Compute what `choose` reads; the caller has claimed the array, and releases it."""
     parameters, state = unpack(packed)
     prepare(parameters, state)
     packed[STALE] = FRESH
-    release(packed)
 
 
 def _amend(packed: Array, action: Array, old: float, new: float, observed: float) -> int:
@@ -355,11 +357,12 @@ def _play(
     """Play the rounds of a block from ``start`` on; see `Policy.play`.
 
     Returns how many are played by now, fewer than all where an array has to grow first; or REFUSED
-    where the shapes do not fit.
+    where the shapes do not fit. The claim is kept as by `_learn_many`.
     """
     if not fitting(actions, thetas, means, best, noise):
         return REFUSED
-    claim(packed)
+    if start == 0:
+        claim(packed)
     parameters, state = unpack(packed)
     dim, count = actions.shape[1:]
     scratch = np.empty((dim + 2, panel(dim, count)))
@@ -380,14 +383,16 @@ def _play(
         advance(parameters, state, 1.0)
         learn(parameters, state, action, reward, 0.0)
         t += 1
-    release(packed)
+    if not 0 < t < best.size:
+        release(packed)
     return t
 
 
 # Types of arguments; the packed policy comes first.
 _VECTOR, _MATRIX, _BLOCK, _INTEGERS = float64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1]
 
-# What is compiled together: the everyday calls, and what not everybody needs.
+# What is compiled together: the everyday calls, and what not everybody needs. A simulation that
+# records estimates needs `prepare`, and no other everyday call.
 _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
     {
         "select": (_select, (_VECTOR, _MATRIX)),
@@ -396,6 +401,8 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
         "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
         "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
         "advance": (_advance, (_VECTOR, float64)),
+    },
+    {
         "prepare": (_prepare, (_VECTOR,)),
     },
     {

@@ -211,7 +211,7 @@ def _members(
 def _plain_number(value: Any) -> Any:
     """A number of numpy's as one of Python's, for JSON."""
     if isinstance(value, np.generic):
-        return value.item()
+        return float(value) if isinstance(value, np.floating) else value.item()
     raise TypeError(f"{type(value).__name__} cannot be saved")
 
 
@@ -235,7 +235,7 @@ def parse_state(
         members = read_arrays(content)
     except Exception as error:  # a damaged archive can fail in any way
         raise StateFileError(
-            f"{os.fspath(path)} is damaged or not a saved state: {error}"
+            f"{os.fspath(path)} is damaged or not a saved state: {error!s:.200}"
         ) from error
     if _HEADER not in members:
         raise StateFileError(f"{os.fspath(path)} is not a state saved by driftbandits")

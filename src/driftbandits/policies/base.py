@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self
@@ -22,6 +22,7 @@ from ..core.arrays import (
     float_array,
     non_negative,
     numbers,
+    plain,
     positive,
     whole,
 )
@@ -65,6 +66,9 @@ Operation = Literal["scores", "amend", "forget", "widened", "merged"]
 
 # The squares of norms, and sums of them, stay far from overflow and from nothing.
 SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
+
+# No number of a state comes near this: actions and rewards are bounded, and so are units.
+LARGEST_STORED = 1e290
 
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
 _FLOOR_STREAM = "floor"
@@ -113,6 +117,8 @@ class Policy(ABC):
     _calls: EntryPoints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        for name, value in self.config.items():
+            object.__setattr__(self, name, plain(value))
         whole("dim", self.dim, least=1)
         positive("action_bound", self.action_bound)
         if not SMALLEST_BOUND <= self.action_bound <= LARGEST_BOUND:
@@ -135,6 +141,8 @@ class Policy(ABC):
             state, stream = self._checked(saved, state)
         object.__setattr__(self, "_calls", entry_points(self.kernels, fields_of(state)))
         self._adopt(state, stream)
+        if saved is not None:
+            self.copy()._check_estimates()
 
     @property
     def _is_loaded(self) -> bool:
@@ -162,17 +170,23 @@ class Policy(ABC):
     def _initial_state(self) -> Any:
         """The kernels' state, having seen nothing."""
 
-    def _adopt(self, state: Any, stream: npt.NDArray[np.uint64] | None = None) -> None:
-        """Go on from a copy of ``state``, and of the floor's ``stream`` if another is given."""
+    def _adopt(
+        self, state: Any, stream: npt.NDArray[np.uint64] | None = None, *, claimed: bool = False
+    ) -> None:
+        """Go on from a copy of ``state``, and of the floor's ``stream`` if another is given.
+
+        ``claimed`` arrays belong to a call that goes on with them.
+        """
         if stream is None:
             draws = self._packed[KEY_HIGH : DRAWN + 1]
         else:
             key, drawn = (int(number) for number in stream)
             draws = np.array([key >> 32, key & 0xFFFF_FFFF, drawn], dtype=np.float64)
-        head = [self.action_bound, self.dim, CHANGED, 0.0, self.floor, *draws, *self._parameters]
-        packed, copied = pack(head, state)
-        object.__setattr__(self, "_packed", packed)
+        first = [self.action_bound, self.dim, CHANGED, float(claimed), self.floor]
+        packed, copied = pack([*first, *draws, *self._parameters], state)
+        # In this order: who has claimed the array then finds the views of it.
         object.__setattr__(self, "_state", copied)
+        object.__setattr__(self, "_packed", packed)
 
     def _floor_stream(self, *names: int) -> npt.NDArray[np.uint64]:
         """Key of the floor's stream and the draws made from it, at its beginning."""
@@ -185,7 +199,11 @@ class Policy(ABC):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other threads from changing the arrays."""
+        """Keep other threads from changing the arrays, while they are read or copied.
+
+        Everything that reads more than one number does. A call of another thread, before or after,
+        is refused as by compiled code.
+        """
         packed = self._packed
         claim_entry(packed)
         try:
@@ -194,7 +212,7 @@ class Policy(ABC):
             packed[BUSY] = 0.0
 
     def _prepare(self) -> None:
-        """Recompute the factor, θ̂ and β for a property, if the sums have changed.
+        """Recompute the factor, θ̂ and β for a property, if the sums have changed; within `_alone`.
 
         Reading a property leaves no trace: the next decision is the same, to the last bit.
         """
@@ -211,9 +229,44 @@ class Policy(ABC):
             raise NotImplementedError(f"{type(self).__name__} has arrays that grow, but no _grown")
         return state._replace(detections=longer(state.detections, 2 * len(state.detections) + 2))
 
-    def _make_room(self, rounds: float) -> None:
-        self._retire()
-        self._adopt(self._grown(self._state, rounds))
+    def _make_room(self, rounds: float, *, claimed: bool = False) -> None:
+        """Let the arrays grow; ``claimed`` where a call has begun, which goes on with them."""
+        packed = self._packed
+        if not claimed:
+            self._retire()
+        try:
+            self._adopt(self._grown(self._state, rounds), claimed=claimed)
+        except BaseException:
+            packed[BUSY] = 0.0  # no room: the policy stays what it is
+            raise
+
+    def _again(self, call: Callable[..., int], rounds: float, *arguments: Any) -> int:
+        """A compiled call that found no room, after the arrays have grown."""
+        self._make_room(rounds)
+        done = call(self._packed, *arguments)
+        if done == FULL:
+            raise RuntimeError(f"_grown of {type(self).__name__} made no room for an observation")
+        return done
+
+    def _in_parts(
+        self, call: Callable[..., int], arguments: tuple[Any, ...], total: int, growth: Array
+    ) -> int:
+        """A compiled call that goes on where it stopped once arrays have grown, until all is done.
+
+        ``growth`` (2,) has the rounds to make room for: before anything is done, and later.
+        """
+        done, last = call(self._packed, *arguments, 0), -1
+        try:
+            while 0 <= done < total:
+                if done == last:
+                    raise RuntimeError(f"_grown of {type(self).__name__} made no room")
+                self._make_room(growth[min(done, 1)], claimed=done > 0)
+                last, done = done, call(self._packed, *arguments, done)
+        except BaseException:
+            if done > 0:  # begun, and so claimed
+                self._packed[BUSY] = 0.0
+            raise
+        return done
 
     def _reseed(self, replication: int) -> None:
         """Give a policy that draws at random a stream of its own in each replication."""
@@ -228,8 +281,9 @@ class Policy(ABC):
         """Rounds after which a change was declared; none for policies that look for none."""
         if self.detections_counter < 0:
             return ()
-        count = int(self._state.counters[self.detections_counter])
-        return tuple(int(t) for t in self._state.detections[:count])
+        with self._alone():
+            count = int(self._state.counters[self.detections_counter])
+            return tuple(int(t) for t in self._state.detections[:count])
 
     @property
     def config(self) -> dict[str, Any]:
@@ -264,8 +318,7 @@ class Policy(ABC):
         arguments = rows, float(rounds), scores, chances, clock
         chosen = self._calls.decide(self._packed, *arguments)
         if chosen == FULL:
-            self._make_room(float(rounds))
-            chosen = self._calls.decide(self._packed, *arguments)
+            chosen = self._again(self._calls.decide, float(rounds), *arguments)
         if chosen == STUCK:
             check_closing(clock[0], float(rounds))
         if chosen < 0:
@@ -306,8 +359,7 @@ class Policy(ABC):
             # What nearly every call is, without a detour.
             done = self._calls.learn_one(self._packed, actions, rewards)
             if done == FULL:
-                self._make_room(1.0)
-                done = self._calls.learn_one(self._packed, actions, rewards)
+                done = self._again(self._calls.learn_one, 1.0, actions, rewards)
             if done > 0:
                 return
         rows, values = observations(self.dim, actions, rewards)
@@ -346,8 +398,7 @@ class Policy(ABC):
         positive("rounds", rounds)
         done = self._calls.advance(self._packed, float(rounds))
         if done == FULL:
-            self._make_room(float(rounds))
-            done = self._calls.advance(self._packed, float(rounds))
+            done = self._again(self._calls.advance, float(rounds), float(rounds))
         if done == STUCK:
             check_closing(self._state.counters[CLOCK], float(rounds))
 
@@ -457,11 +508,7 @@ class Policy(ABC):
         check_closing(self._state.counters[CLOCK], float(block.rounds))
         _, actions, parameters, means, best, noise, _ = block
         arrays = (actions, parameters, means, best, noise, regret, missing)
-        played = self._calls.play(self._packed, *arrays, 0)
-        while 0 <= played < block.rounds:
-            self._make_room(1.0)
-            played = self._calls.play(self._packed, *arrays, played)
-        if played < 0:
+        if self._in_parts(self._calls.play, arrays, block.rounds, np.ones(2)) < 0:
             shapes = [array.shape for array in arrays]
             raise ValueError(f"the arrays of a block must fit each other, got shapes {shapes}")
 
@@ -484,6 +531,19 @@ class Policy(ABC):
                 f"regret and missing must have shape ({block.rounds},), "
                 f"got {regret.shape} and {missing.shape}"
             )
+
+    @property
+    def provisional_rewards(self) -> bool:
+        """Whether rewards are provisional until `amend` settles them, with old = new."""
+        return False
+
+    def with_provisional_rewards(self, provisional: bool) -> Self:
+        """This policy with rewards that are, or are not, provisional when they are learned.
+
+        It matters to policies that judge by rewards beside learning them. The others, which this is
+        for, are the same either way.
+        """
+        return self
 
     def fresh(self, replication: int = 0) -> Self:
         """A policy of the same configuration that has seen nothing, for a replication."""
@@ -538,20 +598,22 @@ class Policy(ABC):
     def restore(self, arrays: dict[str, Any]) -> None:
         """Take over saved arrays, after a check that they can be this policy's state."""
         state, stream = self._checked(arrays, self._initial_state())
+        self._twin(state)._check_estimates()
         self._retire()
         self._adopt(state, stream)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
         """``arrays`` as a state that can have come from the ``initial`` one, and the stream."""
         arrays = dict(arrays)
-        # Files of 0.1.0 have no floor, and so no stream of draws.
-        stream = arrays.pop(_FLOOR_STREAM, self._floor_stream())
+        if self.floor == 0.0:  # files of 0.1.0 have no floor, and so no stream of draws
+            arrays.setdefault(_FLOOR_STREAM, self._floor_stream())
+        stream = arrays.pop(_FLOOR_STREAM, None)
         self._check_restored(_FLOOR_STREAM, stream, self._floor_stream())
         if stream[1] > LARGEST_WHOLE:
             raise StateFileError(f"array {_FLOOR_STREAM} has {stream[1]} draws, too many to count")
         if arrays.keys() != set(initial._fields):
             raise StateFileError(
-                f"the state has arrays {sorted(arrays)}, not {sorted(initial._fields)}"
+                f"the state has arrays {sorted(map(str, arrays))}, not {sorted(initial._fields)}"
             )
         for name, expected in initial._asdict().items():
             self._check_restored(name, arrays[name], expected)
@@ -590,8 +652,11 @@ class Policy(ABC):
         return twin._initial_state()
 
     def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
+        if not isinstance(saved, np.ndarray):
+            raise StateFileError(f"array {name} must be one of numpy's, got {saved!r:.60}")
         grown = (
             name in self._growing()
+            and saved.ndim == expected.ndim
             and saved.shape[1:] == expected.shape[1:]
             and len(saved) >= len(expected)
         )
@@ -601,6 +666,18 @@ class Policy(ABC):
             )
         if not np.isfinite(saved).all():
             raise StateFileError(f"array {name} has entries that are not finite")
+        if saved.dtype.kind == "f" and not (np.abs(saved) < LARGEST_STORED).all():
+            raise StateFileError(f"array {name} has entries beyond {LARGEST_STORED:g}")
+
+    def _estimates(self) -> tuple[Any, ...]:
+        """Numbers that decisions rest on, which any state of this policy's own has finite."""
+        return ()
+
+    def _check_estimates(self) -> None:
+        """Refuse a state that only looks like one."""
+        with np.errstate(all="ignore"):
+            if not all(np.isfinite(number).all() for number in self._estimates()):
+                raise StateFileError("the state gives estimates that are not finite")
 
     def _growing(self) -> tuple[str, ...]:
         """Arrays of the state that may have more rows than at the start."""
@@ -616,8 +693,10 @@ class Policy(ABC):
         """What the kernels write down for every action of ``actions`` (K, d), shape (K,)."""
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         scores = np.empty(len(rows))
-        self._prepare()
-        if self._calls.score(self._packed, rows, scores) < 0:
+        with self._alone():
+            self._prepare()
+            done = self._calls.score(self._packed, rows, scores)
+        if done < 0:
             refuse(self.dim, self.action_bound, rows)
         return scores
 
@@ -626,10 +705,8 @@ class Policy(ABC):
 
         Where no round is closed, they are those of the rounds ``observed``, (n,) or (1,).
         """
-        done = self._calls.learn_many(self._packed, rows, rewards, observed, rounds, 0)
-        while 0 <= done < len(rows):
-            self._make_room(rounds if done == 0 else 0.0)
-            done = self._calls.learn_many(self._packed, rows, rewards, observed, rounds, done)
+        arguments, growth = (rows, rewards, observed, rounds), np.array([rounds, 0.0])
+        done = self._in_parts(self._calls.learn_many, arguments, len(rows), growth)
         if done == STUCK:
             check_closing(self._state.counters[CLOCK], rounds)
         if done < 0:

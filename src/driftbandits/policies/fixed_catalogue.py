@@ -135,15 +135,16 @@ class FixedCatalogue:
 
         A solution x of Vx = a by a factor R has an error of ε κ(R)² ‖V⁻¹‖, and with it ‖Ṽ^{1/2}x‖.
         """
-        fit, dim = self.policy._fit(), len(shape)
-        factor = np.triu(fit.factor)
+        with self.policy._alone():
+            fit, dim = self.policy._fit(), len(shape)
+            factor, squared = np.triu(fit.factor), np.triu(fit.gram_squared[0])
         inverse = np.linalg.inv(factor)
         condition = float(np.linalg.norm(factor) * np.linalg.norm(inverse))
         largest = float(np.abs(shape).max())
         unit = 8.0 * dim * np.finfo(np.float64).eps * condition
         if fit.gram_squared.shape[1] == 0:
             return dim * unit * largest
-        weight = 2.0 * np.linalg.norm(np.triu(fit.gram_squared[0])) + fit.mu * np.sqrt(dim)
+        weight = 2.0 * np.linalg.norm(squared) + fit.mu * np.sqrt(dim)
         lost = np.sqrt(weight) * unit * condition * np.linalg.norm(inverse) ** 2
         return float(dim * (2.0 * np.sqrt(largest) + lost) * lost)
 

@@ -15,8 +15,9 @@ from .base import Policy
 from .inputs import action_rows
 
 # Largest L²/λ. Rounding changes V by about 10⁻¹⁶ L²n after n rounds of one action. In directions
-# that were never played V is λ, which that must not reach.
-LARGEST_RATIO = 1e10
+# that were never played V is λ, which that must not reach. At this ratio three digits are left of
+# 60 rounds of the worst case: docs/explanation/mathematics.md, how much rounding costs.
+LARGEST_RATIO = 1e11
 
 
 class Fit(NamedTuple):
@@ -51,31 +52,38 @@ class LinearPolicy(Policy):
 
     @abstractmethod
     def _fit(self) -> Fit:
-        """The estimate that the next decision rests on, up to date."""
+        """The estimate that the next decision rests on, up to date; within `_alone`."""
 
     @property
     def theta(self) -> Array:
         """The estimate θ̂, shape (d,)."""
-        return np.array(self._fit().theta)
+        with self._alone():
+            return np.array(self._fit().theta)
 
     @property
     def radius(self) -> float:
         """The radius β of the confidence ellipsoid."""
-        return self._fit().radius
+        with self._alone():
+            return self._fit().radius
 
     def widths(self, actions: Any) -> Array:
         """√(aᵀ V⁻¹ Ṽ V⁻¹ a) of every action of ``actions`` (K, d), shape (K,)."""
         rows = action_rows(self.dim, actions, none=True)
-        fit = self._fit()
         out = np.empty(len(rows))
         columns = np.array(rows.T, order="C")
-        widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
+        with self._alone():
+            fit = self._fit()
+            widths_entry(fit.factor, fit.gram_squared, fit.mu, columns, out)
         return out * fit.scale
 
     def scores(self, actions: Any) -> Array:
         """Upper confidence bound of every action of ``actions`` (K, d), shape (K,)."""
         self._check_offered("scores")
         return self._scores(actions)
+
+    def _estimates(self) -> tuple[Any, ...]:
+        across = np.full((1, self.dim), self.action_bound / self.dim)
+        return self.theta, self.radius, self.widths(across)
 
     def _validate(self) -> None:
         positive("ridge", self.ridge)

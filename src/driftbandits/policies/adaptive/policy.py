@@ -26,10 +26,14 @@ from .state import (
     ANCHORED,
     CENTRED,
     DETECTIONS,
+    DISCOUNT,
+    EVIDENCE,
     EXPERTS,
+    FALL_FROM,
     LEVELS,
     MOVING,
     ORIGIN,
+    PRIOR,
     REMEMBERED,
     ROWS,
     TRACKER,
@@ -52,6 +56,7 @@ CONSTANTS = (
     "never",
     "ridge",
     "conviction",
+    "doubt",
     "audit_every",
     "audit_radius",
     "curiosity",
@@ -79,6 +84,9 @@ class AdaptivePolicy(Policy):
 
     Attributes:
         noise: Standard deviation σ of the rewards' noise; estimated unless given.
+        provisional: Rewards are assumed when they are learned. The sums hold them at once, and
+            `amend` changes them; memories, level and noise are judged by a reward when `amend`
+            settles it, with old = new. For rewards such as clicks, of which the absence is assumed.
         exploration: c, widths in units of σ̂. Not a confidence radius: smaller than any that is
             proved. Larger values try again more often what looked bad.
         coordinates: The number of coordinates that memories are reckoned by: d unless given.
@@ -90,6 +98,9 @@ class AdaptivePolicy(Policy):
         curiosity: β, for actions that are known much less than those usually played.
         conviction: Evidence in nats at which the level is taken to move. Not at once: the anchored
             bank, if it is wrong, plays what shows this; the centred bank may not.
+        doubt: Odds that rewards fell faster than a level does, at which the anchored bank takes
+            over to have a look. A look costs a few trials; a fall that is taken for the level costs
+            the gap in every round.
         audit_every: Rounds of which one is an audit. Where arms stay, trying again takes a few
             rounds per memory; where actions are fresh, every audit is a loss.
         audit_radius: Widths in audits, in units of those in other rounds.
@@ -108,12 +119,14 @@ class AdaptivePolicy(Policy):
 
     action_bound: float = LARGEST_BOUND
     noise: float | None = None
+    provisional: bool = False
     exploration: float = 1.0
     coordinates: int | None = None
     share: float = 0.4
     never: float = 0.6
     ridge: float = 0.1
-    conviction: float = 3.0
+    conviction: float = 1.0
+    doubt: float = 30.0
     audit_every: float = 25.0
     audit_radius: float = 0.4
     curiosity: float = 0.5
@@ -127,10 +140,23 @@ class AdaptivePolicy(Policy):
         return cls(dim=problem.dim)
 
     @property
+    def provisional_rewards(self) -> bool:
+        """Whether rewards are provisional until `amend` settles them, with old = new."""
+        return self.provisional
+
+    def with_provisional_rewards(self, provisional: bool) -> Self:
+        """The same knowledge in a policy whose rewards are, or are not, provisional."""
+        if provisional == self.provisional:
+            return self
+        other = type(self)(**{**self.config, "provisional": provisional})
+        other.restore(self.state())
+        return other
+
+    @property
     def theta(self) -> Array:
         """The estimate θ_x of the expert in force, shape (d,)."""
-        state, x = self._state, self._in_force
-        return np.asarray(state.thetas[x] - level_of(state, self._bank) * state.slopes[x])
+        with self._alone():
+            return self._theta()
 
     @property
     def radius(self) -> float:
@@ -140,17 +166,19 @@ class AdaptivePolicy(Policy):
     @property
     def noise_estimate(self) -> float:
         """σ̂, or the noise level that was given; 1 before two rewards that differ."""
-        return math.sqrt(self._state.counters[VARIANCE])
+        with self._alone():
+            return math.sqrt(self._state.counters[VARIANCE])
 
     @property
     def level(self) -> float:
         """The reward of an action of zeros: the fixed level, or that of late where it moves."""
-        state = self._state
-        origin = float(state.counters[ORIGIN])
-        if self._bank == ANCHORED:
-            return origin + fixed_level(state)
-        count, rewards = state.trackers[int(state.counters[TRACKER]), :2]
-        return float(origin + rewards / count - state.centres[1] @ self.theta)
+        with self._alone():
+            state = self._state
+            origin = float(state.counters[ORIGIN])
+            if self._bank == ANCHORED:
+                return origin + fixed_level(state)
+            count, rewards = state.trackers[int(state.counters[TRACKER]), :2]
+            return float(origin + rewards / count - state.centres[1] @ self._theta())
 
     @property
     def level_moves(self) -> bool:
@@ -160,8 +188,8 @@ class AdaptivePolicy(Policy):
     @property
     def weights(self) -> Array:
         """Weights of the experts of the bank in force, shape (J,), shorter memories first."""
-        rows = slice(self._bank, 2 * self._experts, 2)
-        return np.array(self._state.facts[rows, WEIGHT])
+        with self._alone():
+            return self._weights()
 
     @property
     def memories(self) -> Array:
@@ -171,25 +199,35 @@ class AdaptivePolicy(Policy):
     @property
     def memory(self) -> float:
         """Rounds, discounted, that the expert in force remembers: many while nothing changes."""
-        return float(self._state.facts[self._in_force, REMEMBERED])
+        with self._alone():
+            return float(self._state.facts[self._in_force, REMEMBERED])
 
     def widths(self, actions: Any) -> Array:
         """‖a − ā‖ in V_x⁻¹, with the level's uncertainty, for ``actions`` (K, d), shape (K,)."""
         rows = action_rows(self.dim, actions, none=True)
-        out, state, x, bank = np.empty(len(rows)), self._state, self._in_force, self._bank
-        spread_out_entry(
-            state.inverses[x],
-            state.facts[x, UNIT],
-            state.features[1],
-            state.centres[bank],
-            state.slopes[x],
-            float(level_precision(state, bank)),
-            prior_variance(state, self.ridge),
-            np.array(rows.T, order="C"),
-            np.empty((self.dim + 2, max(1, len(rows)))),
-            out,
-        )
+        out = np.empty(len(rows))
+        with self._alone():
+            state, x, bank = self._state, self._in_force, self._bank
+            spread_out_entry(
+                state.inverses[x],
+                state.facts[x, UNIT],
+                state.features[1],
+                state.centres[bank],
+                state.slopes[x],
+                float(level_precision(state, bank)),
+                prior_variance(state, self.ridge),
+                np.array(rows.T, order="C"),
+                np.empty((self.dim + 2, max(1, len(rows)))),
+                out,
+            )
         return out
+
+    def _theta(self) -> Array:
+        state, x = self._state, self._in_force
+        return np.asarray(state.thetas[x] - level_of(state, self._bank) * state.slopes[x])
+
+    def _weights(self) -> Array:
+        return np.array(self._state.facts[self._bank : 2 * self._experts : 2, WEIGHT])
 
     @property
     def _c(self) -> int:
@@ -206,8 +244,15 @@ class AdaptivePolicy(Policy):
     @property
     def _in_force(self) -> int:
         """Row of x, as `in_force` finds it."""
-        j = int(np.searchsorted(np.cumsum(self.weights[:-1]), self.share))
+        j = int(np.searchsorted(np.cumsum(self._weights()[:-1]), self.share))
         return 2 * j + self._bank
+
+    def _estimates(self) -> tuple[Any, ...]:
+        # Signs and sizes that cannot be show when something is learned.
+        trial, action = self.copy(), np.full((1, self.dim), min(1.0, self.action_bound) / self.dim)
+        for _ in range(2):
+            trial.update(action[0], self.level)
+        return self.theta, self.radius, self.widths(action), trial.theta, *trial.state().values()
 
     def _validate(self) -> None:
         if self.noise is not None:
@@ -221,7 +266,7 @@ class AdaptivePolicy(Policy):
             non_negative(name, getattr(self, name))
         for name in ("share", "never", "false_alarms"):
             open_unit(name, getattr(self, name))
-        for name in ("ridge", "audit_every", "noise_memory", "tail_memory"):
+        for name in ("ridge", "doubt", "audit_every", "noise_memory", "tail_memory"):
             positive(name, getattr(self, name))
             if name != "ridge" and not getattr(self, name) > 1:
                 raise ValueError(f"{name} must be more than 1, got {getattr(self, name)!r}")
@@ -236,10 +281,13 @@ class AdaptivePolicy(Policy):
             whole("coordinates", self.coordinates, least=1)
 
     def _make_parameters(self) -> Parameters:
-        names = Parameters._fields[2:-1]
+        names = Parameters._fields[3:-1]
         chosen = {name: getattr(self, name) for name in names}
         known = float(self.noise is not None)
-        return Parameters(coordinates=self._c, known=known, **chosen, temperature=0.0)
+        provisional = float(self.provisional)
+        return Parameters(
+            coordinates=self._c, provisional=provisional, known=known, **chosen, temperature=0.0
+        )
 
     def _initial_state(self) -> State:
         state = initial_state(dim=self.dim)
@@ -269,9 +317,12 @@ class AdaptivePolicy(Policy):
         sources = state.copies[..., 1]
         if len(rows) > 1 or not np.isin(sources, np.arange(min(rows))).all():
             raise StateFileError("the arrays of the experts do not fit each other")
+        if (state.facts[:, [WEIGHT, EVIDENCE, UNIT, REMEMBERED, DISCOUNT, PRIOR]] < 0.0).any():
+            raise StateFileError("array facts has entries below 0 where there cannot be any")
         return {
             EXPERTS: (1, min(rows) // 2),
             TRACKER: (0, LEVELS - 1),
+            FALL_FROM: (0, LEVELS - 1),
             MOVING: (0, 1),
             **super()._counter_ranges(state),
         }

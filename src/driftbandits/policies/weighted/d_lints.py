@@ -159,13 +159,14 @@ class DLinTS(family.WeightedPolicy):
         whole("draws", draws, least=1)
         rows = action_rows(self.dim, actions)
         check_norms(self.action_bound, rows)
-        fit = self.copy()._fit()
-        scale = THEORY * fit.radius if self.scale == "theory" else self.scale * self.noise
-        root = np.linalg.solve(self.design, np.linalg.cholesky(self.squared_design))
+        now = self.copy()
+        theta, radius = now.theta, now.radius
+        scale = THEORY * radius if self.scale == "theory" else self.scale * self.noise
+        root = np.linalg.solve(now.design, np.linalg.cholesky(now.squared_design))
         generator = stream(self.seed, "propensities", type(self).__name__)
         wins = np.zeros(len(rows))
         for start in range(0, draws, _CHUNK):
             z = generator.standard_normal((min(_CHUNK, draws - start), self.dim))
-            best = np.argmax((fit.theta + scale * z @ root.T) @ rows.T, axis=1)
+            best = np.argmax((theta + scale * z @ root.T) @ rows.T, axis=1)
             wins += np.bincount(best, minlength=len(rows))
         return np.asarray(wins / draws)

@@ -35,6 +35,7 @@ from ...least_squares.forgetting import (
     COUNTERS,
     FACTOR_AGE,
     FIRST,
+    LARGEST_UNIT,
     MU,
     RADIUS,
     RESTARTS_DONE,
@@ -414,23 +415,26 @@ class WeightedPolicy(LinearPolicy):
     @property
     def design(self) -> Array:
         """V, shape (d, d), in units in which an observation made now has weight one."""
-        unit = self._state.counters[UNIT]
-        ridge = self._state.counters[RIDGE] * np.eye(self.dim)
-        return np.asarray((symmetric(self._state.gram[0]) + ridge) / unit)
+        with self._alone():
+            unit = self._state.counters[UNIT]
+            ridge = self._state.counters[RIDGE] * np.eye(self.dim)
+            return np.asarray((symmetric(self._state.gram[0]) + ridge) / unit)
 
     @property
     def squared_design(self) -> Array:
         """Ṽ, shape (d, d), in those units."""
         if self._state.gram_squared.shape[1] == 0:
             return self.design
-        unit = self._state.counters[UNIT]
-        mu = self._state.counters[MU] * np.eye(self.dim)
-        return np.asarray((symmetric(self._state.gram_squared[0]) + mu) / unit**2)
+        with self._alone():
+            unit = self._state.counters[UNIT]
+            mu = self._state.counters[MU] * np.eye(self.dim)
+            return np.asarray((symmetric(self._state.gram_squared[0]) + mu) / unit**2)
 
     @property
     def moment(self) -> Array:
         """b, shape (d,), in those units."""
-        return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
+        with self._alone():
+            return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
 
     def _check_discount(self, gamma: float) -> None:
         """Refuse a discount that is none, or under which rounding would exceed the ridge."""
@@ -512,6 +516,8 @@ class WeightedPolicy(LinearPolicy):
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
             raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
+        if not 1.0 <= state.counters[UNIT] <= LARGEST_UNIT:
+            raise StateFileError(f"array counters has a unit of {state.counters[UNIT]}")
         capacity = len(state.history)
         return {
             FIRST: (0, max(capacity - 1, 0)),

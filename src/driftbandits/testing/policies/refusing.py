@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...events import Advance, Learn
 from ...policies import Policy
 from ...policies.base import Operation
+from ...policies.linear import LinearPolicy
 from ..contract import require
 from .lives import action_sets, anew, play, require_same_bits, require_state
 
@@ -91,6 +92,11 @@ def a_second_thread_is_refused(policy: Policy) -> None:
         "merged": lambda own: own.merged(own),
     }
     calls |= {name: call for name, call in changes.items() if not mine.refusal(name)}
+    if isinstance(mine, LinearPolicy):
+        calls |= {"theta": attrgetter("theta"), "radius": attrgetter("radius")}
+        calls["widths"] = methodcaller("widths", one)
+        if not mine.refusal("scores"):
+            calls["scores"] = methodcaller("scores", one)
     for name, call in calls.items():
         with mine._alone():  # as a call in another thread does
             _require_refused(mine, call, "two threads", RuntimeError)
