@@ -211,11 +211,11 @@ def test_a_simulator_from_the_log_follows_the_truth() -> None:
 
 @pytest.mark.thorough
 def test_full_traffic_holds_what_a_live_policy_earns() -> None:
-    # The how-to's world, ten logs. The row at full traffic held the live value in 91% of the logs
-    # of the study (docs/results/logs.md); 7 of 10 fail by chance at odds of 1 in 18, DR's own bias
-    # would do so more often than not. Plain replay is too low, by more than chance.
+    # The how-to's world, ten logs. The row at full traffic held the live value in 87% of the logs
+    # of the study (docs/results/logs.md), so fewer than 7 of 10 have odds of 1 in 32. Plain replay
+    # is too low, by more than chance.
     found = [outcome(SETTINGS[0], seed) for seed in range(10)]
-    assert sum(one.full_held for one in found) >= 8
+    assert sum(one.full_held for one in found) >= 7
     short = np.array([one.live - one.plain for one in found])
     assert short.mean() > 4.0 * short.std(ddof=1) / np.sqrt(len(short))
 

@@ -171,7 +171,7 @@ def memory(clock: str, out: Path | None, **options: Any) -> None:
         found = log.memory(clock=clock, resume=resume, progress=progress)
     click.secho(found.sentence, bold=True)
     columns = ["memory", "hours", "evidence", "best"]
-    _show(found.table)
+    _show(found.table.dropna(axis=1, how="all"))
     click.echo(found.snippet)
     _write(out, "memory.csv", found.table[columns])
     instant = found.table.assign(

@@ -116,7 +116,7 @@ class Log(LogReader):
         """Which memory fits? See `driftbandits.logs.memory.memory`.
 
         Where the log holds sets of actions, a model of it then shows which memory earns most
-        (`driftbandits.logs.earning`).
+        (`driftbandits.logs.earning.confirmed`).
         """
         found = memory(self, memories=memories, clock=clock, resume=resume, progress=progress)
         return confirmed(self, found)

@@ -71,7 +71,7 @@ class Memory:
         """The memory for a policy, in decisions.
 
         That with which D-LinUCB earns most in a model of the log; the best predictor where the
-        log has no model (`driftbandits.logs.earning`).
+        log has no model (`driftbandits.logs.earning.confirmed`).
         """
         regret = self.table["regret"].to_numpy()
         if np.isnan(regret).all():

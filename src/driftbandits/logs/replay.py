@@ -134,7 +134,7 @@ def replay(
             more rows and biases what the policy learns from, where c/p is above 1.
         full_traffic: Whether to add, for the whole log and ``accepted`` rows, what the policy would
             have earned with all of its rewards, with the help of a model
-            (`driftbandits.logs.traffic`).
+            (`driftbandits.logs.traffic.shortage`).
         period: As for `value`.
         seed: Names the draws that accept rows.
         progress: Told how many rows are done.
