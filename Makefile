@@ -59,6 +59,8 @@ EXTRAS_test        := experiments,logs,service,test
 EXTRAS_lint        := experiments,logs,service,test,lint
 EXTRAS_docs        := experiments,logs,service,docs
 EXTRAS_bench       := experiments,logs,service,bench
+# The Open Bandit sample is inside obp's wheel; obp itself is not run, so its torch is not needed.
+SAMPLE_test        := obp==0.4.1
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'
@@ -77,4 +79,5 @@ $(VENV)/%: pyproject.toml | $(VENV)/bin/python
 	@echo "installing what '$*' needs, once ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		$$($(BIN)/python -c '$(EDITABLE)') '.[$(EXTRAS_$*)]'
+	$(if $(SAMPLE_$*),$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(SAMPLE_$*))
 	@touch $@

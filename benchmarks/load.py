@@ -8,6 +8,7 @@ from __future__ import annotations
 import selectors
 import socket
 import time
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -31,34 +32,36 @@ class Load(NamedTuple):
         return float(np.quantile(self.latencies, level)) * 1000.0
 
 
-class _Connection:
+class Connection:
     """One connection, and the request that it has under way."""
 
-    def __init__(self, address: tuple[str, int], requests: list[bytes], first: int) -> None:
+    def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._requests, self._next = requests, first
         self._received, self.sent = b"", 0.0
 
-    def send(self) -> None:
-        request = self._requests[self._next % len(self._requests)]
-        self._next += 1
+    def send(self, request: bytes) -> None:
+        """Send a request, and note when."""
         self.sent = time.perf_counter()
         self.socket.sendall(request)
 
-    def answered(self) -> bool:
-        """Read; whether the answer is whole."""
+    def answer(self) -> bytes | None:
+        """Read; the answer, once it is whole."""
         piece = self.socket.recv(65536)
         if not piece:
             raise ConnectionError("the server closed a connection")
         self._received += piece
         head, mark, body = self._received.partition(b"\r\n\r\n")
         if not mark or len(body) < _length(head):
-            return False
-        if not head.startswith(b"HTTP/1.1 2"):
-            raise RuntimeError(f"the server refused: {self._received.decode()}")
-        self._received = b""
-        return True
+            return None
+        whole, self._received = self._received, b""
+        return whole
+
+
+def _good(answer: bytes) -> bytes:
+    if not answer.startswith(b"HTTP/1.1 2"):
+        raise RuntimeError(f"the server refused: {answer.decode()}")
+    return answer
 
 
 def _length(head: bytes) -> int:
@@ -73,13 +76,19 @@ def request_bytes(path: str, body: bytes) -> bytes:
     return f"{head}content-type: application/json\r\n\r\n".encode() + body
 
 
-def ask(address: tuple[str, int], request: bytes) -> None:
-    """Send one request, and wait for its answer."""
-    connection = _Connection(address, [request], first=0)
-    connection.send()
-    while not connection.answered():
+def get_bytes(path: str) -> bytes:
+    """A GET request."""
+    return f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode()
+
+
+def ask(address: tuple[str, int], request: bytes) -> bytes:
+    """Send one request, and wait for its answer; its body."""
+    connection = Connection(address)
+    connection.send(request)
+    while (answer := connection.answer()) is None:
         pass
     connection.socket.close()
+    return _good(answer).partition(b"\r\n\r\n")[2]
 
 
 def load(
@@ -87,18 +96,21 @@ def load(
 ) -> Load:
     """Keep ``connections`` busy with the requests, one after the other, for some seconds."""
     selector = selectors.DefaultSelector()
-    talking = [_Connection(address, requests, first=n * 7) for n in range(connections)]
+    talking = [Connection(address) for _ in range(connections)]
+    # Each goes round the requests, and begins with another one.
+    rounds = {one: cycle(requests[n % len(requests) :] + requests[: n % len(requests)])
+              for n, one in enumerate(talking)}  # fmt: skip
     for connection in talking:
         selector.register(connection.socket, selectors.EVENT_READ, connection)
-        connection.send()
+        connection.send(next(rounds[connection]))
     latencies, start = list[float](), time.perf_counter()
     while time.perf_counter() - start < seconds:
         for key, _ in selector.select(timeout=1.0):
             connection = key.data
-            if connection.answered():
-                now = time.perf_counter()
-                latencies.append(now - connection.sent)
-                connection.send()
+            if (answer := connection.answer()) is not None:
+                latencies.append(time.perf_counter() - connection.sent)
+                _good(answer)
+                connection.send(next(rounds[connection]))
     elapsed = time.perf_counter() - start
     for connection in talking:
         connection.socket.close()

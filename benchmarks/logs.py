@@ -1,7 +1,6 @@
 """Logs: rows per second of every question, beside Vowpal Wabbit where it does the same work.
 
-Estimates are compared with vw-estimators and with the formulas of obp 0.4.1 on the Open Bandit
-sample, which is inside obp's wheel.
+Estimates are compared with those of vw-estimators and obp in `log_agreement`.
 """
 
 from __future__ import annotations
@@ -11,21 +10,19 @@ import resource
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import vowpalwabbit
-from estimators.bandits import ips, snips
 
 from driftbandits import DLinUCB
 from driftbandits.logs import Log
 
+from .log_agreement import agreement
 from .measure import (
     Aim,
     Array,
@@ -60,7 +57,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
         say("logs: peak memory of a long log")
         rows.append(_peak(folder, 300_000 if quick else 5_000_000))
         say("logs: agreement with vw-estimators and obp")
-        rows += _agreement(folder)
+        rows += agreement(NAME, folder)
     return rows
 
 
@@ -176,59 +173,3 @@ def _peak(folder: Path, n: int) -> Row:
 
 def _own_peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-
-
-def open_bandit(folder: Path) -> dict[str, pd.DataFrame]:
-    """The logs of the Open Bandit sample by logger, from obp's wheel; it is not imported."""
-    subprocess.run(
-        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "obp==0.4.1"],
-        check=True,
-    )
-    (wheel,) = folder.glob("obp-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        return {
-            logger: pd.read_csv(archive.open(f"obp/dataset/obd/{logger}/all/all.csv"), index_col=0)
-            for logger in ("random", "bts")
-        }
-
-
-def _agreement(folder: Path) -> list[Row]:
-    """Largest relative difference to the other libraries' estimates of the other logger."""
-    logs, worst = open_bandit(folder), {"vw-estimators": 0.0, "obp": 0.0}
-    for here, there in (("random", "bts"), ("bts", "random")):
-        frame, other = logs[here], logs[there]
-        share = other["item_id"].value_counts(normalize=True).reindex(range(80), fill_value=0.0)
-        table = pd.DataFrame({"action": share.index, "probability": share.to_numpy()})
-        path = folder / f"{there}.csv"
-        table.to_csv(path, index=False)
-        found = Log.open(
-            frame,
-            time="timestamp",
-            reward="click",
-            chosen="item_id",
-            propensity="propensity_score",
-            arms=80,
-        ).value({"pi": f"shares:{path}"})
-        target = share.to_numpy()[frame["item_id"]]
-        p, reward = frame["propensity_score"].to_numpy(), frame["click"].to_numpy()
-        first, second = ips.Estimator(), snips.Estimator()
-        for one, r, pi in zip(p, reward, target, strict=True):
-            first.add_example(one, r, pi)
-            second.add_example(one, r, pi)
-        weight = target / p
-        theirs = {
-            "vw-estimators": {"IPS": first.get(), "SNIPS": second.get()},
-            "obp": {
-                "IPS": np.mean(weight * reward),
-                "SNIPS": np.sum(weight * reward) / np.sum(weight),
-            },
-        }
-        for library, values in theirs.items():
-            for name, expected in values.items():
-                ours = found.of("pi", name)["estimate"]
-                worst[library] = max(worst[library], abs(ours / expected - 1.0))
-    return [
-        single(NAME, library, "largest relative difference of estimates", value,
-               aim=at_most(1e-9), note="IPS and SNIPS, Open Bandit sample, both directions")
-        for library, value in worst.items()
-    ]  # fmt: skip

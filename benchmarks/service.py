@@ -24,7 +24,7 @@ from driftbandits.service.house import SNAPSHOT_EVERY, House
 from driftbandits.service.journal.sqlite import SQLiteStore
 from driftbandits.service.messages import DecisionRequest
 
-from .load import Load, ask, load, request_bytes
+from .load import Load, ask, get_bytes, load, request_bytes
 from .measure import Row, Say, at_least, at_most, single, summary
 from .service_host import ACTIONS, COUNTRIES, LEARNERS, house_of
 
@@ -51,6 +51,13 @@ class Host(NamedTuple):
         fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def open(self, policy: str) -> int:
+        """Number of open decisions of a policy."""
+        view = msgspec.json.decode(
+            ask(("127.0.0.1", self.port), get_bytes(f"/v1/policies/{policy}"))
+        )
+        return int(view["open"])
+
 
 def run(*, quick: bool, say: Say) -> list[Row]:
     """Load, then start and recovery."""
@@ -69,7 +76,7 @@ def _loads(folder: Path, quick: bool, say: Say) -> list[Row]:
     """The three servers side by side, in turns, so that a busy machine is busy for all."""
     found: dict[tuple[str, str], list[Turn]] = {}
     with ExitStack() as stack:
-        hosts = {kind: stack.enter_context(_server(kind, folder / kind)) for kind in _SUBJECTS}
+        hosts = {kind: stack.enter_context(server(kind, folder / kind)) for kind in _SUBJECTS}
         for learner in LEARNERS:
             for host in hosts.values():
                 _turn(host, learner, seconds=1.0)  # unmeasured
@@ -83,7 +90,7 @@ def _loads(folder: Path, quick: bool, say: Say) -> list[Row]:
 
 def _turn(host: Host, learner: str, *, seconds: float) -> Turn:
     address, used = ("127.0.0.1", host.port), host.cpu()
-    seen = load(address, _requests(learner), connections=_CONNECTIONS, seconds=seconds)
+    seen = load(address, requests_of(learner), connections=_CONNECTIONS, seconds=seconds)
     return Turn(seen, (host.cpu() - used) / max(seen.latencies.size, 1) * 1e6)
 
 
@@ -113,7 +120,7 @@ def _rows(learner: str, found: dict[tuple[str, str], list[Turn]]) -> list[Row]:
     return rows
 
 
-def _requests(learner: str) -> list[bytes]:
+def requests_of(learner: str) -> list[bytes]:
     """A request per country: all 50 ids, and some 1,000 bytes."""
     path = f"/v1/policies/{learner}/decisions"
     bodies = [
@@ -124,10 +131,10 @@ def _requests(learner: str) -> list[bytes]:
 
 
 @contextmanager
-def _server(kind: str, folder: Path) -> Iterator[Host]:
-    """A server in a process of its own."""
+def server(kind: str, folder: Path, *, wait: float = 1800.0) -> Iterator[Host]:
+    """A server in a process of its own, whose decisions wait so many seconds for rewards."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "benchmarks.service_host", kind, str(folder)]
+    command = [sys.executable, "-m", "benchmarks.service_host", kind, str(folder), str(wait)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

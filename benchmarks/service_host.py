@@ -1,6 +1,6 @@
 """The server that `benchmarks.service` measures, in a process of its own.
 
-    python -m benchmarks.service_host durable|memory|vw FOLDER
+    python -m benchmarks.service_host durable|memory|vw FOLDER WAIT
 
 prints its port once it is ready.
 """
@@ -33,21 +33,21 @@ LEARNERS: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(learner: str) -> PolicySettings:
+def settings(learner: str, wait: float) -> PolicySettings:
     """d = 30: two categories and "other", alone and by eight countries and "other"."""
     features = {
         "context": {"country": {"kind": "one_hot", "values": COUNTRIES}},
         "action": {"category": {"kind": "one_hot", "values": CATEGORIES}},
         "terms": [{"action": ["category"]}, {"context": ["country"], "action": ["category"]}],
     }
-    return PolicySettings.from_dict({"features": features, **LEARNERS[learner]})
+    return PolicySettings.from_dict({"features": features, "wait": wait, **LEARNERS[learner]})
 
 
-def house_of(store: Any, *, snapshot_every: int = SNAPSHOT_EVERY) -> House:
+def house_of(store: Any, *, snapshot_every: int = SNAPSHOT_EVERY, wait: float = 1800.0) -> House:
     """A house with one policy per learner, whose actions are described."""
     house = House.open(store, snapshot_every=snapshot_every)
     for learner in LEARNERS:
-        made = settings(learner)
+        made = settings(learner, wait)
         house.put_policy(learner, made)
         warm(made)
         for action, features in ACTIONS.items():
@@ -98,13 +98,14 @@ class VowpalWabbit:
         self._workspace.finish()
 
 
-def main(kind: str, folder: Path) -> None:
+def main(kind: str, folder: Path, wait: float) -> None:
     """Serve until a signal comes."""
     house: Any
     if kind == "vw":
         house = VowpalWabbit()
     else:
-        house = house_of(MemoryStore() if kind == "memory" else SQLiteStore(folder / "journal"))
+        store = MemoryStore() if kind == "memory" else SQLiteStore(folder / "journal")
+        house = house_of(store, wait=wait)
     listener = bound_socket(Address("127.0.0.1", 0))
     port = listener.getsockname()[1]
     server = Server(house, listener, keyring=Keyring(), limits=Limits(), collect_seconds=600.0)
@@ -112,4 +113,4 @@ def main(kind: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]))

@@ -29,6 +29,7 @@ DEFAULTS = "defaults"
 CHANGES: dict[str, dict[str, Any]] = {
     "no centred bank": {"conviction": 1e9},
     "centred bank at the first sign": {"conviction": 0.0},
+    "falls are taken for the level": {"doubt": 1e12},
     "no curiosity": {"curiosity": 0.0},
     "twice the curiosity": {"curiosity": 1.0},
     "no audits": {"audit_every": 1e9},
@@ -36,7 +37,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "half the exploration": {"exploration": 0.5},
     "the median expert": {"share": 0.5},
     "half the prior for no change": {"never": 0.3},
-    "no refutation": {"false_alarms": 1e-300},
+    "no refutation": {"false_alarms": 1e-12},
     "normal tails": {"tail_memory": 1e12},
     "half the noise memory": {"noise_memory": 50.0},
     "a tenth of the ridge": {"ridge": 0.01},

@@ -4,7 +4,7 @@ Eight articles with a coordinate each, or ten fresh actions with ten features ea
 linear in the features; articles have rates from 0.4 to 1.6 times the mean. Everything is drawn anew
 every 4,000 of 12,000 visits, or the parameter turns by half a circle in the course of them.
 D-LinUCB and D-LogUCB are told a memory of 2,000 visits and the mean rate; AdaptiveLinUCB is told
-nothing. The rules are those of `benchmarks.clicks`, on its articles at 2% to 16%.
+nothing. The rules are those of `studies.clicks`, on its articles at 2% to 16%.
 """
 
 from __future__ import annotations

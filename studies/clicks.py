@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.measure import Array, Row, Say, mean_and_error
 
 from driftbandits import AdaptiveLinUCB, DLinUCB, Policy, Random
+from driftbandits.agent.settling import PATIENCE
 from driftbandits.core.randomness import stream
 
 NAME = "clicks"
@@ -81,10 +82,12 @@ def zeros_last(visit: int, click: float, delay: float) -> Iterator[tuple[float, 
 
 
 def amended(visit: int, click: float, delay: float) -> Iterator[tuple[float, Report]]:
-    """No click is assumed at once, and amended if one comes."""
+    """No click is assumed at once, and amended if one comes; settled as an agent does."""
     yield 0.0, Report(visit, 0.0)
     if click and delay < TIMEOUT:
         yield delay, Report(visit, 1.0, old=0.0)
+    known = 1.0 if click and delay < PATIENCE else 0.0
+    yield PATIENCE, Report(visit, known, old=known)
 
 
 RULES: dict[str, Rule] = {
@@ -96,6 +99,7 @@ RULES: dict[str, Rule] = {
 
 def play(policy: Policy, rule: Rule, drawn: News, *, delay: int) -> float:
     """Regret of a policy that is told of clicks by a rule; a click takes ``delay`` on average."""
+    policy = policy.with_provisional_rewards(rule is amended)
     due: defaultdict[int, list[Report]] = defaultdict(list)
     shown = np.empty(len(drawn.delays), dtype=int)
     for visit in range(len(shown)):

@@ -46,10 +46,10 @@ def _elec2(folder: Path, simulations: int) -> list[Row]:
     time = pd.Timestamp("1996-05-07") + pd.to_timedelta(30 * np.arange(len(frame)), unit="min")
     columns = ("one", "nswdemand", "vicprice", "vicdemand", "transfer")
     frame = frame.assign(time=time, reward_time=time + pd.Timedelta("1D"))
-    mixed = frame.sample(frac=1.0, random_state=0).reset_index(drop=True)
-    mixed = mixed.assign(time=time, reward_time=time)
-    log, shuffled = (Log.open(f, action=columns, reward="nswprice") for f in (frame, mixed))
-    drift, none = (one.drift(simulations=simulations) for one in (log, shuffled))
+    log, *shuffled = (
+        Log.open(f, action=columns, reward="nswprice") for f in (frame, *_shuffled(frame, time))
+    )
+    drift, none = (one.drift(simulations=simulations) for one in (log, shuffled[0]))
     memory = log.memory(memories=np.array([72.0, 192.0, _WEEK, 1344.0, 5376.0]))
     evidence = memory.table.set_index("memory")["evidence"]
     ahead = float(evidence[_WEEK] - evidence[np.inf])
@@ -58,7 +58,18 @@ def _elec2(folder: Path, simulations: int) -> list[Row]:
         _said("elec2", "best memory in days", memory.best / 48.0, note="a day ahead"),
         _said("elec2", "p of no drift", drift.p, at_most(0.05)),
         _said("elec2 shuffled", "p of no drift", none.p, at_least(0.05)),
+        _said("elec2 shuffled", "never forgetting is best",
+              float(np.mean([np.isinf(one.memory().best) for one in shuffled])),
+              note=f"share of {len(shuffled)} shuffles"),
     ]  # fmt: skip
+
+
+def _shuffled(frame: pd.DataFrame, time: pd.DatetimeIndex) -> list[pd.DataFrame]:
+    """The rows in six random orders."""
+    return [
+        frame.sample(frac=1.0, random_state=seed).assign(time=time, reward_time=time)
+        for seed in range(6)
+    ]
 
 
 def _upworthy(folder: Path, simulations: int) -> list[Row]:

@@ -17,6 +17,8 @@ from . import (
     click_models,
     clicks,
     delays,
+    log_memory,
+    log_replay,
     log_truth,
     news,
     real_logs,
@@ -26,7 +28,7 @@ from .elsewhere import real
 from .elsewhere import section as elsewhere
 
 _REGRET = (rivals, elsewhere, real, delays, clicks, click_models, news, ablations)
-_LOGS = (log_truth, real_logs)
+_LOGS = (log_truth, log_memory, log_replay, real_logs)
 STUDIES: dict[str, ModuleType] = {study.NAME: study for study in (*_REGRET, *_LOGS)}
 
 

@@ -80,6 +80,9 @@ class Definition:
     lean: float = 0.0
     moving: int = 0
     tracker: int = 0
+    fall: float = 1.0
+    fall_from: int = 0
+    looks: int = 0
 
     def __post_init__(self) -> None:
         self.variance = 1.0 if self.noise is None else self.noise**2
@@ -336,18 +339,26 @@ class Definition:
         length = (seen.action[known] ** 2 / scales[known]).sum()
         gain *= min(1.0, far / length) if length > 0 else 0.0
         self.lean = min(28.0, max(-28.0, self.lean + min(0.3, max(-1.0, gain))))
-        if self.lean > 3:
+        if self.fall > 30:
+            self.fall, self.lean, self.looks = 1.0, min(0.0, self.lean), self.looks + self.moving
+        if self.lean > 1:
             self.moving = 1
-        elif self.lean < 0:
+        elif self.lean <= 0:
             self.moving = 0
 
     def judge_means(self, seen: Seen, theta: Floats, spread: float) -> None:
-        error, scale = [], []
+        error, scale, means = [], [], []
         for h in range(5):
             count, reward, action = self.mean(h, max(self.latest(), seen.round))
+            means.append(reward)
             error.append(seen.reward - reward - theta @ (seen.action - action))
             scale.append(1 + 1 / count + spread)
         law = self.density(np.array(error), np.array(scale))
+        self.fall_from = self.tracker if self.fall == 1.0 else self.fall_from
+        lower = [h for h in range(self.fall_from) if means[h] < means[self.fall_from]]
+        if lower:
+            odds = self.trust[lower] @ law[lower] / self.trust[lower].sum() / law[self.fall_from]
+            self.fall = max(1.0, self.fall * float(odds))
         share = 1.0 / len(self.actions)
         self.trust = (1 - share) * self.trust * law / (self.trust @ law) + share / 5
 

@@ -15,6 +15,7 @@ from driftbandits.core.linalg import symmetric
 from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from driftbandits.policies.adaptive.state import (
     EVIDENCE,
+    FALL,
     LEAN,
     MOMENT,
     PRECISION,
@@ -49,6 +50,7 @@ def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) ->
     assert_close(state.counters[RATIO], truth.ratio, "ratio")
     assert_close(state.trackers[:, TRACKER_WEIGHT], truth.trust, "trust in running means")
     assert_close(1.0 + state.counters[LEAN], 1.0 + truth.lean, "lean")
+    assert_close(np.log(state.counters[FALL]), np.log(truth.fall), "fall")
     assert policy.level_moves == bool(truth.moving)
     assert_close(policy.theta, truth.theta(), "theta")
     x = truth.in_force(truth.moving)

@@ -6,12 +6,13 @@ Differences are taken replication by replication, on the same visits, with their
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from driftbandits import AdaptiveLinUCB, Agent, DLinUCB
+from driftbandits import AdaptiveLinUCB, Agent, DLinUCB, Policy
 from driftbandits.features import Cyclic, Features, OneHot, PerAction
 from oracles import Floats
 
@@ -30,11 +31,21 @@ OFFERS: dict[str, dict[str, Any]] = {
 }
 
 
-def clicks_lost(kind: str, rule: Any, delay: float, seed: int, visits: int = 5000) -> float:
+def d_linucb(dim: int) -> Policy:
+    return DLinUCB(dim=dim, gamma=1 - 1 / 1500, noise=0.1, theta_bound=0.5)
+
+
+def adaptive(dim: int) -> Policy:
+    return AdaptiveLinUCB(dim=dim)
+
+
+def clicks_lost(
+    make: Callable[[int], Policy], kind: str, rule: Any, delay: float, seed: int
+) -> float:
     """Regret in clicks of an agent under ``rule``; tastes change after half of the visits."""
-    rng = np.random.default_rng(seed)
+    rng, visits = np.random.default_rng(seed), 5000
     features = ARMS if kind == "arms" else CROSSED
-    policy = DLinUCB(dim=features.dim, gamma=1 - 1 / 1500, noise=0.1, theta_bound=0.5)
+    policy = make(features.dim)
     agent = Agent(features=features, policy=policy, wait=5 * max(delay, 1.0), rule=rule)
     offer, coming, lost = OFFERS[kind], list[tuple[float, str]](), 0.0
     names = list(offer)
@@ -56,12 +67,17 @@ def clicks_lost(kind: str, rule: Any, delay: float, seed: int, visits: int = 500
     return lost
 
 
+@pytest.mark.parametrize("make", [d_linucb, adaptive])
 @pytest.mark.parametrize("kind", ["arms", "features"])
-def test_late_clicks_cost_little_under_the_rule_for_clicks(kind: str) -> None:
+def test_late_clicks_cost_little_under_the_rule_for_clicks(
+    make: Callable[[int], Policy], kind: str
+) -> None:
     """Within 5% of clicks at once; clicks early and zeros at the timeout cost far more."""
-    at_once = np.array([clicks_lost(kind, "assume", 0.0, seed) for seed in range(SEEDS)])
-    late = np.array([clicks_lost(kind, "assume", 20.0, seed) for seed in range(SEEDS)])
-    trapped = np.array([clicks_lost(kind, "wait", 20.0, seed) for seed in range(SEEDS)])
+
+    def lost(rule: Any, delay: float) -> Floats:
+        return np.array([clicks_lost(make, kind, rule, delay, seed) for seed in range(SEEDS)])
+
+    at_once, late, trapped = lost("assume", 0.0), lost("assume", 20.0), lost("wait", 20.0)
 
     def error(differences: Floats) -> float:
         return float(differences.std(ddof=1) / np.sqrt(len(differences)))

@@ -15,7 +15,8 @@ import pytest
 from driftbandits.core import compiling
 from driftbandits.core.entry_points import Kernels, entry_points
 from driftbandits.core.identity import identity
-from driftbandits.core.packing import FIRST_PARAMETER, Field, fields_of, pack, unpacker
+from driftbandits.core.packing import FIRST_PARAMETER, Field, fields_of, pack
+from driftbandits.core.unpacking import unpacker
 
 compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no cache without the compiler"

@@ -207,3 +207,20 @@ def test_probabilities_that_are_none_are_refused(tmp_path: Path) -> None:
 def test_late_rewards_leave_the_pace_of_decisions_alone() -> None:
     late = FRAME.assign(reward_time=FRAME["time"] + 30 * 86400.0)
     assert Log.open(late).rate == Log.open(FRAME).rate == pytest.approx(60 / 59)
+
+
+def test_other_units_of_time_are_named() -> None:
+    rows = pd.DataFrame({"chosen": [0, 1] * 20, "reward": 1.0, "propensity": 0.5})
+    for unit, size in (("ms", 1e3), ("us", 1e6), ("ns", 1e9)):
+        frame = rows.assign(time=((1.7e9 + 60 * np.arange(40)) * size).astype("int64"))
+        with pytest.raises(LogError, match=rf"--unit {unit}"):
+            Log.open(frame, arms=2).check()
+        assert Log.open(frame, arms=2, unit=unit).span()[1] == pytest.approx(1.7e9 + 39 * 60)
+
+
+def test_an_unsorted_log_and_unknown_names_say_what_helps() -> None:
+    frame = pd.DataFrame({"time": np.arange(40.0), "chosen": ["a", "b"] * 20, "reward": 1.0})
+    with pytest.raises(LogError, match="Sort the log by time"):
+        Log.open(frame[::-1], arms=("a", "b")).check()
+    with pytest.raises(LogError, match=r"names such as 'a'.*--arms a,b"):
+        Log.open(frame, arms=2).check()

@@ -252,3 +252,20 @@ def test_dsjson_that_is_none_is_refused(tmp_path: Path) -> None:
     path.write_text(dsjson() + "\n{broken\n")
     with pytest.raises(LogError, match="line 2 is not dsjson"):
         list(Log.open(path).batches())
+
+
+def test_text_files_may_be_packed(tmp_path: Path) -> None:
+    frame = wide(WORLD.frame)
+    frame.to_csv(tmp_path / "log.csv.gz", index=False)
+    WORLD.frame.to_json(
+        tmp_path / "log.jsonl.gz", orient="records", lines=True, double_precision=15
+    )
+    for name in ("log.csv.gz", "log.jsonl.gz"):
+        same(Log.open(tmp_path / name), Log.open(WORLD.frame))
+    whole = (tmp_path / "log.csv.gz").read_bytes()
+    (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(LogError, match=r"cut.csv.gz cannot be read as CSV"):
+        Log.open(tmp_path / "cut.csv.gz").check()
+    (tmp_path / "log.parquet.gz").write_bytes(whole)
+    with pytest.raises(LogError, match="unpack it first"):
+        Log.open(tmp_path / "log.parquet.gz")

@@ -27,6 +27,8 @@ FEATURES: dict[str, Any] = {
     "action": {"id": {"kind": "one_hot", "values": ["a", "b", "c"]}},
     "terms": [{"action": "*"}],
 }
+# The same tuples again and again, as HTTP and a replay hand them over.
+OFFERS: list[tuple[str, ...]] = [("a", "b", "c"), ("a", "b"), ("c", "b")]
 VECTORS = {id: Features.from_dict(FEATURES).encode({}, [id])[0] for id in "abc"}
 
 
@@ -81,10 +83,10 @@ class History:
 
     def decide(self) -> None:
         name = f"n{self.rng.randrange(12)}" if self.rng.random() < 0.7 else None
-        actions: list[Any] = self.rng.choice([["a", "b", "c"], ["a", "b"], ["c", "b"]])
+        actions = self.rng.choice(OFFERS)
         defer = self.rng.random() < 0.2
         request = DecisionRequest(actions=actions, event_id=name, defer=defer)
-        body = (tuple(actions), defer)
+        body = (actions, defer)
         try:
             repeated = name is not None and self.now.repeats(name, body)
         except Refused as refused:

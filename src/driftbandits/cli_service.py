@@ -71,7 +71,6 @@ def serve(config: Path | None, listen: str | None, data: Path | None) -> None:
       driftbandits serve service.toml --listen 127.0.0.1:9000 --data /var/lib/driftbandits
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # it repeats what is said here
     with _service():
         from .service.running import start
 

@@ -154,10 +154,17 @@ def _place(title: str, environment: Environment, norm: float = 1.0) -> Place:
 
 ROOT = 2**0.5
 EVERYDAY = (
+    _place("five arms, the level stays", with_level(walk(0.0)), ROOT),
     _place("a level that swings by ±2 in 400 rounds", with_level(swing(2, 400)), ROOT),
-    _place("by ±0.25 in 2000 rounds", with_level(swing(0.25, 2000)), ROOT),
     _place("by ±1 in 100 rounds", with_level(swing(1, 100)), ROOT),
-    _place("a level on a random walk", with_level(walk(0.05)), ROOT),
+    _place("by ±0.5 in 1000 rounds", with_level(swing(0.5, 1000)), ROOT),
+    _place("by ±0.25 in 2000 rounds", with_level(swing(0.25, 2000)), ROOT),
+    _place("a level on a random walk, steps of 0.2", with_level(walk(0.2)), ROOT),
+    _place("steps of 0.05", with_level(walk(0.05)), ROOT),
+    _place("steps of 0.01", with_level(walk(0.01)), ROOT),
+    _place(
+        "by ±0.25 in 2000, and the arms change", with_level(swing(0.25, 2000), change=True), ROOT
+    ),
     _place("by ±2 in 400 rounds, no intercept", with_level(swing(2, 400), intercept=False)),
     _place("by ±1 in 300, and the arms change", with_level(swing(1, 300), change=True), ROOT),
     _place("five features in the same units", in_units(1, 1, 1, 1, 1)),

@@ -21,6 +21,7 @@ from .clock import Clock
 from .explaining import Explanation, Snapshots, explanation
 from .learning import COMBINES, RULES, Combine, Learning, Rule
 from .open_decisions import OpenDecision, OpenDecisions, Status
+from .settling import Settling, settle
 
 Mode = Literal["live", "shadow"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -55,7 +56,8 @@ class Agent:
 
     Args:
         features: Declaration that turns contexts and actions into vectors.
-        policy: What chooses among vectors and learns.
+        policy: What chooses among vectors and learns. Where the rule assumes rewards, the agent
+            goes on with `Policy.with_provisional_rewards`.
         wait: Time after which a decision closes.
         default: Reward of a decision that gets none until then; None to learn nothing of it.
         rule: What the policy learns before a reward is known. "assume": the default at once, which
@@ -113,7 +115,9 @@ class Agent:
         _check_policy(policy, features)
         learning = Learning(rule=rule, default=default, combine=rewards)
         learning.check(policy)
-        self._catalogue, self._policy = Catalogue.of(features), policy
+        self._catalogue = Catalogue.of(features)
+        self._policy = policy.with_provisional_rewards(rule == "assume")
+        self._settling = Settling(wait=float(wait))
         self._learning, self._wait, self._mode = learning, float(wait), mode
         self._clock = Clock(round_length)
         self._open = OpenDecisions(most=most_open, remember=remembered)
@@ -239,6 +243,8 @@ class Agent:
         decision = self._open.get(id)
         if decision is None:
             return "too_late" if self._open.knows(id) else "unknown"
+        if decision.activated and decision.reward is None:
+            self._settling.rewarded(decision, self._time)
         return self._learning.rewarded(self._policy, decision, float(reward))
 
     @_locked
@@ -253,7 +259,7 @@ class Agent:
             return False
         decision.activated = True
         self._open.renew(decision, self._time + self._wait)
-        self._learning.opened(self._policy, decision)
+        self._learn_opened(decision)
         return True
 
     @_locked
@@ -392,11 +398,17 @@ class Agent:
             activated=not deferred,
         )
         self._open.add(opened)
-        self._learning.opened(self._policy, opened)
+        self._learn_opened(opened)
         self._decided += 1
         if self._snapshots.due(self._decided) and hasattr(self._policy, "theta"):
             self._snapshots.take(self._decided, self._policy.theta)
         return choice
+
+    def _learn_opened(self, decision: OpenDecision) -> None:
+        """A decision was made, or activated."""
+        self._learning.opened(self._policy, decision)
+        if self._policy.provisional_rewards:
+            self._settling.add([decision])
 
     def _prediction(self, row: Array) -> float | None:
         """What the policy expects of a vector, now and then: asking costs as much as deciding."""
@@ -409,9 +421,12 @@ class Agent:
         rounds = self._clock.move(now)
         if rounds > 0:
             self._policy.advance(rounds=rounds)
+        self._settling.settle_due(self._policy, self._time)
         closed = list[OpenDecision]()
         for decision in self._open.due(self._time):
             self._learning.closed(self._policy, decision)
+            if self._policy.provisional_rewards:
+                settle(self._policy, decision)
             closed.append(decision)
         self._just_closed = tuple(closed)
         return len(closed)

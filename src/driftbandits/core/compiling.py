@@ -21,8 +21,8 @@ from numba.core.caching import NullCache
 
 from .disk_cache import disk_cache
 from .identity import identity
-from .linking import KernelDispatcher, WholeCompiler
-from .suites import Member, Suite
+from .linking import KernelDispatcher
+from .suites import EntryPoint, Member, Suite
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -97,10 +97,10 @@ def entry_point(template: Callable[..., Any], label: str, **names: object) -> Ca
     bound, cached = _bound(template, label, names)
     if not COMPILING:
         return bound
-    compiled = numba.njit(**_OPTIONS, pipeline_class=WholeCompiler)(bound)
+    compiled = EntryPoint(bound, _OPTIONS)
     if cached:
         compiled._cache = disk_cache(bound, package_digest())
-    return cast(Callable[..., Any], compiled)
+    return compiled
 
 
 def entry_suite(

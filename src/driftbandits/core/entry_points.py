@@ -53,8 +53,9 @@ from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .clock import CLOCK, can_close
 from .compiling import entry_suite, lean_kernel
 from .exploring import explored, mix_floor, only
-from .packing import CHANGED, FRESH, STALE, Field, claim, release, unpacker
+from .packing import CHANGED, FRESH, STALE, Field, claim, release
 from .replaying import replay_template
+from .unpacking import unpacker
 
 # What an entry point returns instead of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
@@ -390,7 +391,8 @@ def _play(
 # Types of arguments; the packed policy comes first.
 _VECTOR, _MATRIX, _BLOCK, _INTEGERS = float64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1]
 
-# What is compiled together: the everyday calls, and what not everybody needs.
+# What is compiled together: the everyday calls, and what not everybody needs. A simulation that
+# records estimates needs `prepare`, and no other everyday call.
 _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
     {
         "select": (_select, (_VECTOR, _MATRIX)),
@@ -399,6 +401,8 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
         "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
         "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
         "advance": (_advance, (_VECTOR, float64)),
+    },
+    {
         "prepare": (_prepare, (_VECTOR,)),
     },
     {

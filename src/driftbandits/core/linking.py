@@ -19,6 +19,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import unliteral
 
 # numba has no types.
 _NumbaLibrary: Any = JITCodeLibrary
@@ -164,6 +165,14 @@ class KernelDispatcher(_NumbaDispatcher):  # type: ignore[misc]
         )
         made._cache = self._make_cache()
         return made
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Find what a call from compiled code goes to.
+
+        A constant is an argument like others: numba would translate the kernel once more for each.
+        """
+        named = {name: unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(unliteral, args)), named)
 
     def add_overload(self, cres: Any) -> None:
         """Keep a kernel out of reach of Python."""

@@ -5,22 +5,22 @@ and a state has ten). So all of them live in one, and the state is a named tuple
 
     [action bound, d, stale, busy, floor | parameters | where each array starts, its shape | arrays]
 
+All are floats, but for integers where an array starts and in its shape.
+
 Compiled code runs without Python's lock. So a call claims the array, and a call from another thread
 meanwhile is refused: it would read numbers that are being written, and its own would be lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.np.arrayobj import make_array, populate_array
-from numba.np.numpy_support import from_dtype
+from numba.np.arrayobj import make_array
 
 from .arrays import Array
 from .compiling import COMPILING, entry_point, intrinsic, lean_kernel
@@ -54,12 +54,13 @@ def pack(head: Sequence[float], state: StateType) -> tuple[Array, StateType]:
     Returns it with the state as views of it.
     """
     first = len(head) + sum(1 + array.ndim for array in state)
-    numbers = list(head)
+    layout: list[int] = []
     for array in state:
-        numbers += [first, *array.shape]
+        layout += [first, *array.shape]
         first += array.size
     packed = np.empty(first)
-    packed[: len(numbers)] = numbers
+    packed[: len(head)] = head
+    packed.view(np.int64)[len(head) : len(head) + len(layout)] = layout
     copied = views(packed, type(state), fields_of(state), len(head))
     for view, array in zip(copied, state, strict=True):
         view[...] = array
@@ -71,67 +72,13 @@ def views(
 ) -> StateType:
     """The state of a packed array, whose layout is at ``place``."""
     end = place + sum(1 + field.ndim for field in fields)
-    numbers = iter(packed[place:end].astype(np.int64).tolist())
+    numbers = iter(packed.view(np.int64)[place:end].tolist())
     arrays = []
     for field in fields:
         start = 8 * next(numbers)
         shape = tuple(islice(numbers, field.ndim))
         arrays.append(np.ndarray(shape, field.dtype, packed, start))
     return state(*arrays)
-
-
-@cache
-def unpacker(
-    parameters: type[Any], state: type[Any], fields: tuple[Field, ...]
-) -> Callable[[Array], Any]:
-    """``unpack(packed) -> (parameters, state)``, for compiled code.
-
-    The arrays of a state differ in type, so that no compiled loop can run over them: this writes
-    the code for each. They own nothing; ``packed`` must outlive them, as an argument does.
-    """
-    count = len(parameters._fields)
-    layout = FIRST_PARAMETER + count
-    if not COMPILING:
-        return lambda packed: (
-            parameters(*packed[FIRST_PARAMETER:layout]),
-            views(packed, state, fields, layout),
-        )
-    arrays = [types.Array(from_dtype(f.dtype), f.ndim, "C") for f in fields]
-    unpacked = types.Tuple(
-        [types.NamedUniTuple(types.float64, count, parameters), types.NamedTuple(arrays, state)]
-    )
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        packed = make_array(signature.args[0])(context, builder, arguments[0]).data
-        integer = context.get_value_type(types.intp)
-
-        def number(place: int) -> Any:
-            return builder.load(cgutils.gep(builder, packed, place))
-
-        def array(kind: Any, place: int) -> Any:
-            ends = range(place, place + 1 + kind.ndim)
-            first, *shape = [builder.fptosi(number(end), integer) for end in ends]
-            strides = [ir.Constant(integer, 8)]
-            for size in shape[:0:-1]:
-                strides.insert(0, builder.mul(size, strides[0]))
-            made = make_array(kind)(context, builder)
-            data = builder.bitcast(cgutils.gep(builder, packed, first), made.data.type)
-            populate_array(made, data, shape, strides, ir.Constant(integer, 8), meminfo=None)
-            return made._getvalue()
-
-        numbers = [number(FIRST_PARAMETER + i) for i in range(count)]
-        places = layout + np.cumsum([0, *(1 + kind.ndim for kind in arrays)])
-        made = [array(kind, int(place)) for kind, place in zip(arrays, places, strict=False)]
-        halves = zip(unpacked, (numbers, made), strict=True)
-        return context.make_tuple(
-            builder, unpacked, [context.make_tuple(builder, *half) for half in halves]
-        )
-
-    @intrinsic
-    def unpack(typing_context: Any, packed: Any) -> Any:
-        return unpacked(packed), generate
-
-    return unpack
 
 
 if COMPILING:

@@ -6,9 +6,7 @@ are translated, optimised and stored once.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -18,17 +16,30 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from .linking import Whole, WholeCompiler
+from .shortcuts import shortcuts
 
 _NumbaDispatcher: Any = CPUDispatcher
 _NumbaLock: Any = global_compiler_lock
 
 
-class Member(_NumbaDispatcher):  # type: ignore[misc]
-    """A function of a suite. Arguments of other types than the suite's are compiled for apart."""
+class EntryPoint(_NumbaDispatcher):  # type: ignore[misc]
+    """A function that Python calls."""
 
     def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
         options = {**options, "nopython": True}
         super().__init__(function, targetoptions=options, pipeline_class=WholeCompiler)
+
+    def compile(self, sig: Any) -> Any:
+        """What Python calls for arguments of the types ``sig``."""
+        with _NumbaLock, shortcuts(self.targetctx):
+            return super().compile(sig)
+
+
+class Member(EntryPoint):
+    """A function of a suite. Arguments of other types than the suite's are compiled for apart."""
+
+    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
+        super().__init__(function, options)
         self.suite: Suite | None = None
 
     def compile(self, sig: Any) -> Any:
@@ -80,7 +91,7 @@ class Suite:
         library = Whole(first.targetctx.codegen(), first.__qualname__)
         library.enable_object_caching()
         announced = {"dispatcher": first, "args": self._signatures[0], "return_type": None}
-        with event.trigger_event("numba:compile", data=announced), _without_collections():
+        with event.trigger_event("numba:compile", data=announced), shortcuts(first.targetctx):
             results = [
                 self._translate(member, signature, library)
                 for member, signature in zip(self._members, self._signatures, strict=True)
@@ -103,21 +114,6 @@ class Suite:
             library=library,
             pipeline_class=WholeCompiler,
         )
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Without looking for garbage: compiling makes millions of objects, and hardly any of it.
-
-    Looking through them again and again takes a seventh of the time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _executable(result: Any) -> Any:

@@ -221,8 +221,11 @@ def _unanswered(report: LogReport) -> str:
 
 
 def _snippet(report: LogReport) -> str:
-    text = report.drift.snippet if report.drift is not None else report.memory.snippet  # type: ignore[union-attr]
-    return f"<pre><code>{escape(text)}</code></pre>"
+    """The memory's, which was played in a model of the log, unless drift says otherwise."""
+    drift, memory = report.drift, report.memory
+    takes = memory is not None and np.isfinite(memory.best) and (drift is None or drift.drifting)
+    answer = memory if takes or drift is None else drift
+    return "" if answer is None else f"<pre><code>{escape(answer.snippet)}</code></pre>"
 
 
 def _data(report: LogReport) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ..logs import Drift, Memory, Value
 from ..logs.evaluation import ALL, LOGGING
-from ..logs.memory import CLOSE, say_hours
+from ..logs.memory import say_hours
 from .style import CHANGE, COLUMN, INK, plain, styled, styles
 
 
@@ -28,8 +28,11 @@ def plot_memory(memory: Memory) -> Figure:
     ):
         gain = table[column] - table[column].iloc[-1]
         axes.plot(place, gain, dash, marker="o", label=label, color=INK if dash == ":" else None)
-    best = table["evidence"].max() - table["evidence"].iloc[-1]
-    axes.axhspan(best - CLOSE, best, color=CHANGE, alpha=0.12, lw=0, label="as good as the best")
+    close = place[table["close"].to_numpy()]
+    half = 0.5 * (place[1] - place[0])
+    axes.axvspan(
+        close.min() - half, close.max() + half, color=CHANGE, alpha=0.12, lw=0, label="do as well"
+    )
     _memory_axis(axes, table["memory"].to_numpy(), table["hours"].to_numpy())
     axes.set(ylabel="log-evidence above never", title="Which memory predicts best")
     figure.legend(loc="outside lower center", ncols=2)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..policies import Policy, registered
+from .earning import confirmed
 from .memory import memory
 from .reading import LogReader
 from .schema import LogError
+from .units import longest
 
 FIXED = ("uniform", "action", "column", "shares", "frozen")
 
@@ -24,25 +26,31 @@ def is_fixed(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a policy is told about a log: the longest action, the spread of rewards, a memory."""
+    """What a policy is told about a log: longest action, spread of rewards, noise, memory."""
 
     longest: float
-    spread: float
+    noise: float
     memory: float
 
     @classmethod
     def of(cls, log: LogReader, *, with_memory: bool) -> Facts:
-        """Facts of a log, from one pass, and another one for the memory."""
-        longest, count, total, squares = 0.0, 0, 0.0, 0.0
+        """Facts of a log, from one pass, and others for memory and noise.
+
+        The noise is what the best memory does not predict; without a memory, the spread of rewards.
+        """
+        far, count, total, squares = 0.0, 0, 0.0, 0.0
         for batch in log.batches():
-            longest = max(longest, float(np.linalg.norm(batch.vectors, axis=1).max(initial=0.0)))
+            far = max(far, longest(batch))
             reward = batch.reward[batch.known]
             count, total = count + len(reward), total + float(reward.sum())
             squares += float((reward**2).sum())
         mean = total / max(count, 1)
         spread = float(np.sqrt(max(squares / max(count, 1) - mean**2, 0.0)))
-        best = memory(log).best if with_memory else np.inf
-        return cls(longest or 1.0, spread or 1.0, min(best, 0.5 * log.decisions()))
+        most = 0.5 * log.decisions()
+        if not with_memory:
+            return cls(far or 1.0, spread or 1.0, most)
+        found = confirmed(log, memory(log))
+        return cls(far or 1.0, found.setup.noise, min(found.chosen, most))
 
 
 def candidate(
@@ -51,8 +59,8 @@ def candidate(
     """A policy from ``NAME`` or ``NAME:setting=value,…``, by label or by class.
 
     ``dim`` and ``action_bound`` come from the log; the bound is at least ``least_bound``.
-    ``noise`` is the spread of rewards, and ``gamma``, ``window``, ``period`` or ``length`` are from
-    the memory that predicts best, unless given.
+    ``noise``, and ``gamma``, ``window``, ``period`` or ``length`` from the memory that `Log.memory`
+    chooses, unless given.
     """
     name, _, rest = text.partition(":")
     known = registered()
@@ -71,7 +79,7 @@ def candidate(
     told: dict[str, Any] = {
         "dim": log.dim,
         "action_bound": max(facts.longest, least_bound),
-        "noise": facts.spread,
+        "noise": facts.noise,
         "gamma": 1.0 - 1.0 / facts.memory,
         "window": int(facts.memory),
         "period": int(facts.memory),

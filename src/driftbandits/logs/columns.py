@@ -15,6 +15,9 @@ from ..core.arrays import Array
 from .batch import Ints
 from .schema import SECONDS, LogError, Schema
 
+# The year 5138 in seconds since 1970.
+_LATEST = 1e11
+
 
 def column(batch: pa.RecordBatch, name: str) -> Any:
     """A column by name; the error lists those that exist."""
@@ -84,7 +87,22 @@ def seconds(array: Any, name: str, unit: str) -> Array:
         # float64 seconds resolve a quarter of a microsecond; what is finer is rounded.
         ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
         return floats(ticks, name) * SECONDS[array.type.unit]
-    return floats(array, name) * SECONDS[unit]
+    if pa.types.is_integer(array.type):
+        array = pc.cast(array, pa.float64(), safe=False)
+    times = floats(array, name) * SECONDS[unit]
+    _refuse_other_unit(times, name, unit)
+    return times
+
+
+def _refuse_other_unit(times: Array, name: str, unit: str) -> None:
+    """Refuse milliseconds and finer since 1970 that are read as something longer."""
+    first = next((t for t in times[:1000].tolist() if np.isfinite(t)), 0.0)
+    finer = [u for u, size in SECONDS.items() if 1e8 < first * size / SECONDS[unit] < 1e10]
+    if first > _LATEST and finer:
+        raise LogError(
+            f"column {name!r} has the time {first / SECONDS[unit]:g}, which is no date in units of "
+            f"{unit!r}; it would be one with unit={finer[0]!r} (--unit {finer[0]})"
+        )
 
 
 def _parsed_times(array: Any, name: str) -> Any:

@@ -24,18 +24,17 @@ import pandas as pd
 from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from .batch import Ints
-from .memory import grid, say_hours, say_memory
+from .memory import NOISE, grid, say_hours, say_memory
 from .passes import Pass, Stretch, single_units
 from .periods import say_time
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
+from .setup import Setup
 from .stationary import Fit, Level, centred, simulated
 from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
 
 ALPHA = 0.05
 _LANES = 8
-# Memory in rows of the noise level among differences: calm and restless times count alike.
-_NOISE = 500.0
 # Most units in the series of levels and contexts.
 _SERIES = 20_000
 
@@ -69,7 +68,7 @@ class Drift:
         contexts: The sets of actions; None where they are not logged or never vary.
         when: One row per period of the log: how much evidence for drift it brought.
         evidence: One row per memory: memory, hours, evidence, for the picture.
-        dim: Length of the log's vectors.
+        setup: Noise and bounds for a policy.
         dated: Whether times are dates.
     """
 
@@ -80,7 +79,7 @@ class Drift:
     contexts: Question | None
     when: pd.DataFrame
     evidence: pd.DataFrame
-    dim: int
+    setup: Setup
     dated: bool
 
     @property
@@ -140,11 +139,10 @@ class Drift:
     def snippet(self) -> str:
         """Configuration that follows from the answer."""
         if not self.drifting:
-            return f"policy = LinUCB(dim={self.dim})  # no drift found"
+            return f"policy = {self.setup.code(np.inf)}  # no drift found"
         if np.isinf(self.payoffs.memory):
-            return f"policy = AdaptiveLinUCB(dim={self.dim})  # drifts, at no one pace"
-        gamma = 1.0 - 1.0 / self.payoffs.memory
-        return f"policy = DLinUCB(dim={self.dim}, gamma={gamma:.6g})"
+            return f"policy = AdaptiveLinUCB(dim={self.setup.dim})  # drifts, at no one pace"
+        return f"policy = {self.setup.code(self.payoffs.memory)}"
 
 
 def busiest(when: pd.DataFrame) -> tuple[float, float]:
@@ -202,7 +200,8 @@ def drift(
             "evidence": study.plain.evidence - study.plain.evidence[-1],
         }
     )
-    return Drift(p, payoffs, level, differences, contexts, when, evidence, log.dim, log.dated)
+    setup = Setup.of(study.plain, best, scales=log.scales(), longest=study.longest)
+    return Drift(p, payoffs, level, differences, contexts, when, evidence, setup, log.dated)
 
 
 class _Study:
@@ -223,20 +222,21 @@ class _Study:
         # Differences: absolute, and relative to the level.
         self.apart_fits = [Fit(1, log.dim) for _ in range(2)]
         self.apart = [
-            Pass(self.lanes, width=log.dim, blocks=1, series=series, noise=_NOISE, widths=False)
+            Pass(self.lanes, width=log.dim, blocks=1, series=series, noise=NOISE, widths=False)
             for _ in range(2)
         ]
-        self.relative = True
+        self.relative, self.longest = True, 0.0
         self._units: list[Array] = []
 
     def fit(self, progress: Progress | None) -> None:
         """The stationary fits."""
         level = Level(own=self.grouped)
-        for rows, ends in self._stretches(progress):
+        stretches = self._stretches(progress)
+        for rows, ends in stretches:
             self.whole_fit.take(rows)
             for fit, scale in zip(self.apart_fits, (None, level(rows, ends)), strict=True):
                 fit.take(centred(rows, ends, self.log.blocks, scale))
-        self.relative = level.possible
+        self.relative, self.longest = level.possible, stretches.longest
         if self.whole_fit.rows < 30:
             raise CannotAnswer(f"drift needs 30 rewards, the log has {self.whole_fit.rows}")
         self.whole_fit.finish()
@@ -262,7 +262,7 @@ class _Study:
     def _plain_units(self, rows: int) -> Ints:
         return single_units(rows, max(1, self.log.width // 16))
 
-    def _stretches(self, progress: Progress | None) -> Any:
+    def _stretches(self, progress: Progress | None) -> Stretches:
         return Stretches(self.log, clock=self.clock, cut=self.cut, progress=progress)
 
     def _unit_means(self, rows: Stretch, ends: Ints) -> Array:

@@ -41,9 +41,18 @@ class Evaluation:
         for key in (*np.unique(keys).tolist(), ALL):
             mine = slice(None) if key == ALL else keys == key
             cell = self._cell(policy, key)
-            cell.moments.add(numbers[mine], batch.count[mine])
+            if key != ALL:
+                cell.moments.add(numbers[mine], batch.count[mine])
             if cell.anytime is not None:
                 cell.anytime.add(numbers[mine, WEIGHT], numbers[mine, REWARD])
+
+    def finish(self) -> None:
+        """The moments of the whole log are the sums of its periods'."""
+        for cells in self.cells.values():
+            cells[ALL].moments = Moments()
+            for key, cell in cells.items():
+                if key != ALL:
+                    cells[ALL].moments.merge(cell.moments)
 
     def _cell(self, policy: str, key: int | str) -> Cell:
         cells = self.cells.setdefault(policy, {})

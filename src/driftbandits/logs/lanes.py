@@ -11,6 +11,10 @@ For a row with vector a in block k, predicted at clock c from the rows j that ar
     s² = mean of e_j²/h_j over the rows that are due                        ν = their number
     log-evidence += log t_ν(e; scale² = s² h)
 
+A second score of the logged rewards, `State.closeness`, asks for the errors alone, in units of
+the noise that the last lane sees: −count e²/(2s²). Where noise differs between contexts, the wide
+bounds of a short memory imitate that and bring evidence, though its predictions are no closer.
+
 The mean s² may forget at a rate of its own, per row learned, the same for all lanes; ν is then the
 sum of its weights. Rows of a unit are all predicted from what was due before the unit's first row.
 """
@@ -38,6 +42,7 @@ class State(NamedTuple):
     clock: Array  # (B,), the time that a block's sums are decayed to
     squares: Array  # (M, S), Σ e²/h
     evidence: Array  # (M, S)
+    closeness: Array  # (M,), Σ −count e²/(2s²), of the first series
     due: Array  # (1,), rows that have been learned, as s² weighs them
     scored: Array  # (1,), rows that have been scored
 
@@ -55,7 +60,10 @@ class Rows(NamedTuple):
 
 @kernel
 def _factor(gram: Array, ridge: float, factor: Array) -> None:
-    """R of gram + ridge·I = RᵀR for every lane; all (w, w, M)."""
+    """R of gram + ridge·I = RᵀR for every lane, all (w, w, M); its diagonal is inverted.
+
+    Divisions are several times as slow as products, so there is one per row of R.
+    """
     width, lanes = gram.shape[0], gram.shape[2]
     for i in range(width):
         for j in range(i, width):
@@ -68,10 +76,10 @@ def _factor(gram: Array, ridge: float, factor: Array) -> None:
                 for m in range(lanes):
                     factor[i, j, m] -= factor[k, i, m] * factor[k, j, m]
         for m in range(lanes):
-            factor[i, i, m] = np.sqrt(max(factor[i, i, m], ridge))
+            factor[i, i, m] = 1.0 / np.sqrt(max(factor[i, i, m], ridge))
         for j in range(i + 1, width):
             for m in range(lanes):
-                factor[i, j, m] /= factor[i, i, m]
+                factor[i, j, m] *= factor[i, i, m]
 
 
 @kernel
@@ -86,14 +94,14 @@ def _solve(factor: Array, vector: Array, solved: Array, quadratic: Array) -> Non
             for m in range(lanes):
                 solved[i, m] -= factor[k, i, m] * solved[k, m]
         for m in range(lanes):
-            solved[i, m] /= factor[i, i, m]
+            solved[i, m] *= factor[i, i, m]
             quadratic[m] += solved[i, m] * solved[i, m]
     for i in range(width - 1, -1, -1):
         for k in range(i + 1, width):
             for m in range(lanes):
                 solved[i, m] -= factor[i, k, m] * solved[k, m]
         for m in range(lanes):
-            solved[i, m] /= factor[i, i, m]
+            solved[i, m] *= factor[i, i, m]
 
 
 @kernel
@@ -148,6 +156,7 @@ def _score(
     constant = math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * nu) if nu > 0.0 else 0.0
     constant -= 0.5 * np.log(np.pi)
     mean = np.empty(series)
+    noise = state.squares[lanes - 1, 0] / nu if nu > 0.0 else 0.0
     for m in range(lanes):
         spread = 1.0 / rows.counts[j] + (quadratic[m] if widths else 0.0)
         mean[:] = 0.0
@@ -159,6 +168,8 @@ def _score(
             rows.error[j, m, s] = error * error / spread
         if not scores:
             continue
+        if noise > 0.0:
+            state.closeness[m] -= 0.5 * rows.error[j, m, 0] * spread * rows.counts[j] / noise
         base = constant - 0.5 * np.log(spread)
         for s in range(series):
             squares, square = state.squares[m, s], rows.error[j, m, s]
@@ -181,13 +192,14 @@ def _walk(
     kept: float,
     widths: bool,
     trace: Array,
+    closer: Array,
 ) -> int:
     """Walk through rows ``start`` to N, unit by unit; the number of ``order`` that was learned.
 
     ``units`` (U + 1,) are the ends of units, counted from ``start``. Row ``order[l]`` is learned
-    before the first unit that begins at ``due[l]`` or later. ``trace`` (U, M) gets the evidence of
-    the logged rewards after each unit, where it has rows. ``kept`` is what s² keeps per row;
-    without ``widths``, h is 1/count alone.
+    before the first unit that begins at ``due[l]`` or later. ``trace`` and ``closer`` (U, M) get
+    the evidence and the closeness of the logged rewards after each unit. ``kept`` is what s² keeps
+    per row; without ``widths``, h is 1/count alone.
     """
     width, lanes = state.gram.shape[1], rates.size
     factor, solved = np.zeros((width, width, lanes)), np.empty((width, lanes))
@@ -213,8 +225,7 @@ def _walk(
             _score(state, rows, j, solved, quadratic, scores, widths)
             if scores and state.squares[0, 0] > 0.0:
                 state.scored[0] += 1.0
-        if trace.shape[0] > 0:
-            trace[u] = state.evidence[:, 0]
+        trace[u], closer[u] = state.evidence[:, 0], state.closeness
     return learned
 
 

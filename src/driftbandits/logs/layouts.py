@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ..core.arrays import Array
 from ..features import SlotTable
+from .batch import Ints
 from .columns import column, ends_of, is_list, is_text, matrix
 from .schema import Catalogue, Encoder, LogError, Schema
 from .vector_layouts import (
@@ -163,3 +164,19 @@ def _plain(value: Any) -> Any:
         except ValueError:
             return value
     return value
+
+
+def positions(names: Any, sets: Sets, known: Names) -> Ints:
+    """Position of each row's named action within its set; −1 where it is not there."""
+    wanted = np.array([known.positions.get(n, -2) for n in names.to_pylist()], dtype=np.int64)
+    # Rows of one size, as most logs have, need no loop.
+    if len(set(sets.size.tolist())) == 1:
+        size = int(sets.size[0])
+        labels = sets.labels[sets.first[:, None] + np.arange(size)]
+        found = labels == wanted[:, None]
+        return np.where(found.any(axis=1), found.argmax(axis=1), -1)
+    out = np.full(len(wanted), -1, dtype=np.int64)
+    for i, (first, size) in enumerate(zip(sets.first, sets.size, strict=True)):
+        match = np.flatnonzero(sets.labels[first : first + size] == wanted[i])
+        out[i] = match[0] if len(match) else -1
+    return out

@@ -11,6 +11,7 @@ from ..core.arrays import Array
 from ..policies import Policy
 from .agents import fit_agent
 from .drift import Drift, drift
+from .earning import confirmed
 from .fit import Learner, fit
 from .health import Check, check
 from .memory import Memory, memory
@@ -112,8 +113,13 @@ class Log(LogReader):
         resume: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Memory:
-        """Which memory fits? See `driftbandits.logs.memory.memory`."""
-        return memory(self, memories=memories, clock=clock, resume=resume, progress=progress)
+        """Which memory fits? See `driftbandits.logs.memory.memory`.
+
+        Where the log holds sets of actions, a model of it then shows which memory earns most
+        (`driftbandits.logs.earning`).
+        """
+        found = memory(self, memories=memories, clock=clock, resume=resume, progress=progress)
+        return confirmed(self, found)
 
     def value(
         self,
@@ -137,6 +143,7 @@ class Log(LogReader):
         *,
         learn: str = "accepted",
         share: float | None = None,
+        full_traffic: bool = True,
         period: str = "auto",
         seed: int = 0,
         progress: Progress | None = None,
@@ -147,6 +154,7 @@ class Log(LogReader):
             policies,
             learn=learn,
             share=share,
+            full_traffic=full_traffic,
             period=period,
             seed=seed,
             progress=progress,

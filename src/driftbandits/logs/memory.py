@@ -15,15 +15,19 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
+from .batch import Mask
 from .passes import Pass
 from .reading import LogReader, Progress
 from .resuming import Checkpoint, Part
 from .schema import CannotAnswer
+from .setup import Setup
 from .units import Stretches, is_aggregated, of_same_time, of_size
 
-# Memories within this many log units of the best are as good.
+# Memories within this many log units of the best, or within two standard errors, do as well.
 CLOSE = 2.0
 _SHORTEST = 10.0
+# Memory in rows of the noise level s²: calm and restless times count alike.
+NOISE = 500.0
 
 
 @dataclass(frozen=True)
@@ -32,23 +36,29 @@ class Memory:
 
     Attributes:
         table: One row per memory: memory in decisions (infinity: never forgets), the same in
-            hours, log-evidence, whether it is the best, whether it is within 2 log units of it, and
-            the evidence had all rewards come at once.
+            hours, log-evidence, whether it is the best, whether it does as well (``close``), the
+            evidence had all rewards come at once, and the regret per decision of the recommended
+            policy in a model of the log (NaN where there is none).
         clock: What memories are measured on: decisions or hours.
-        dim: Length of the log's vectors.
+        setup: Noise and bounds for a policy.
+        gain: How many log units closer the closest memory predicts than never forgetting:
+            Σ (e²_never − e²)/(2s²).
+        error: Standard error of ``gain``, from 64 stretches of the log.
         rows: Number of rewards that were predicted.
         trace: Evidence of every memory over time: one row per point, ``time`` in seconds.
     """
 
     table: pd.DataFrame
     clock: str
-    dim: int
+    setup: Setup
+    gain: float
+    error: float
     rows: int
     trace: pd.DataFrame
 
     @property
     def best(self) -> float:
-        """The memory that fits best, in decisions."""
+        """The memory that predicts best, in decisions; infinity where none is clearly better."""
         return float(self.table.loc[self.table["best"], "memory"].iloc[0])
 
     @property
@@ -57,31 +67,60 @@ class Memory:
         return float(self.table.loc[self.table["best"], "hours"].iloc[0])
 
     @property
+    def chosen(self) -> float:
+        """The memory for a policy, in decisions.
+
+        That with which D-LinUCB earns most in a model of the log; the best predictor where the
+        log has no model (`driftbandits.logs.earning`).
+        """
+        regret = self.table["regret"].to_numpy()
+        if np.isnan(regret).all():
+            return self.best
+        return float(self.table["memory"].iloc[int(np.nanargmin(regret))])
+
+    @property
     def gamma(self) -> float:
-        """The discount γ = 1 − 1/memory per decision; 1 where nothing is to be forgotten."""
-        return 1.0 - 1.0 / self.best
+        """The discount γ = 1 − 1/memory of `chosen`; 1 where nothing is to be forgotten."""
+        return 1.0 - 1.0 / self.chosen
 
     @property
     def sentence(self) -> str:
-        """The answer in a sentence."""
-        close = self.table[self.table["close"]]
-        gain = self.table["evidence"].max() - self.table["evidence"].iloc[-1]
+        """The answer in a sentence or two."""
+        close = self.table.loc[self.table["close"], "memory"]
+        shortest, longest = say_memory(close.iloc[0]), say_memory(close.iloc[-1])
+        gain = f"{self.gain:,.1f} log units (standard error {self.error:,.1f})"
+        if self.gain == 0.0:
+            rest = (
+                "" if len(close) == 1 else f"; any memory from {shortest} decisions on does as well"
+            )
+            return f"Never forgetting predicts best{rest}."
         if np.isinf(self.best):
-            return "Never forgetting predicts best."
-        span = f"{say_memory(close['memory'].iloc[0])} to {say_memory(close['memory'].iloc[-1])}"
+            return (
+                "No memory predicts clearly closer than never forgetting: the closest is ahead by "
+                f"{gain}. Any memory from {shortest} decisions on does as well."
+            )
+        ahead = self.table["evidence"].max() - self.table["evidence"].iloc[-1]
         return (
             f"A memory of {say_memory(self.best)} decisions ({say_hours(self.hours)}) predicts "
-            f"best, {gain:.1f} log units ahead of never forgetting; {span} do as well."
+            f"best, {ahead:,.1f} log units ahead of never forgetting; {shortest} to {longest} do "
+            f"as well. Errors alone bring {gain}." + self._earning()
+        )
+
+    def _earning(self) -> str:
+        if self.table["regret"].isna().all():
+            return ""
+        return (
+            f" In a model of the log, D-LinUCB loses least with {say_memory(self.chosen)} decisions"
+            " at the radius of its theorem."
         )
 
     @property
     def snippet(self) -> str:
-        """Configuration of a policy with this memory."""
-        if np.isinf(self.best):
-            return f"policy = LinUCB(dim={self.dim})  # nothing to forget"
-        return (
-            f"policy = DLinUCB(dim={self.dim}, gamma={self.gamma:.6g})  # {say_hours(self.hours)}"
-        )
+        """Configuration of a policy with the chosen memory."""
+        if np.isinf(self.chosen):
+            return f"policy = {self.setup.code(np.inf)}  # nothing to forget"
+        rate = self.hours / self.best
+        return f"policy = {self.setup.code(self.chosen)}  # {say_hours(rate * self.chosen)}"
 
 
 def say_memory(memory: float) -> str:
@@ -133,7 +172,7 @@ def memory(
     if not (lanes > 1.0).all():
         raise ValueError(f"memories must be above 1 decision, got {lanes.min():g}")
     passes = [
-        Pass(lanes, width=log.width, blocks=log.blocks, instant=instant)
+        Pass(lanes, width=log.width, blocks=log.blocks, instant=instant, noise=NOISE)
         for instant in (False, True)
     ]
     # Predictions of long vectors are refreshed every few rows: the factorisations dominate.
@@ -148,16 +187,38 @@ def memory(
     real, instantly = passes
     if real.state.scored[0] == 0:
         raise CannotAnswer("memory needs rewards that differ; too few are known and not all equal")
+    best, close, gain, error = _verdict(real)
     table = pd.DataFrame(
         {
             "memory": lanes,
             "hours": lanes / log.rate,
             "evidence": real.evidence,
-            "best": np.arange(len(lanes)) == int(np.argmax(real.evidence)),
-            "close": real.evidence >= real.evidence.max() - CLOSE,
+            "best": np.arange(len(lanes)) == best,
+            "close": close,
             "instant": instantly.evidence,
+            "regret": np.nan,
         }
     )
     trace = pd.DataFrame(real.trace.values, columns=[say_memory(m) for m in lanes])
     trace.insert(0, "time", real.trace.times)
-    return Memory(table, clock, log.dim, int(real.state.scored[0]), trace)
+    setup = Setup.of(real, best, scales=log.scales(), longest=walk.longest)
+    return Memory(table, clock, setup, gain, error, int(real.state.scored[0]), trace)
+
+
+def _verdict(one: Pass) -> tuple[int, Mask, float, float]:
+    """The best memory, those that do as well, and how much closer the closest predicts than never.
+
+    Forgetting has to bring predictions closer, by 2 log units and 2 standard errors. Evidence alone
+    does not show that: where noise differs between contexts or has heavy tails, the wide bounds of
+    a short memory bring hundreds of log units in a log that does not drift.
+    """
+    closeness = one.state.closeness
+    closest = int(np.argmax(closeness))
+    errors = one.closer.errors(closest)
+    gain, error = float(closeness[closest] - closeness[-1]), float(errors[-1])
+    if gain <= np.fmax(CLOSE, 2.0 * error):
+        as_well = closeness >= closeness[closest] - np.fmax(CLOSE, 2.0 * errors)
+        return len(closeness) - 1, as_well, gain, error
+    best = int(np.argmax(one.evidence))
+    reach = np.fmax(CLOSE, 2.0 * one.trace.errors(best))
+    return best, one.evidence >= one.evidence[best] - reach, gain, error

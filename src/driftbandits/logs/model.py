@@ -10,7 +10,7 @@ from ..core.arrays import Array
 from .batch import Batch
 from .leverage import Leverage
 from .memory import grid
-from .passes import RIDGE, Clock, Pass, single_units, stretch
+from .passes import Clock, Pass, single_units, stretch
 from .reading import LogReader
 
 # Rows after which the parameters are computed anew.
@@ -29,8 +29,9 @@ class RewardModel:
 
     def __init__(self, log: LogReader) -> None:
         self._clock, self._scales = Clock("decisions", log.rate), log.scales()
-        self._pass = Pass(grid(log, _LANES), width=log.width, blocks=log.blocks)
-        self._shape, self._leverage = (log.blocks, log.width), Leverage(log.width)
+        self._lanes = grid(log, _LANES)
+        self._pass = Pass(self._lanes, width=log.width, blocks=log.blocks)
+        self._leverage = Leverage(log.width)
 
     def pieces(self, batch: Batch) -> Iterator[tuple[slice, Array]]:
         """Parts of a batch, each with the parameters (B, w) for its rows; then it learns them."""
@@ -43,9 +44,13 @@ class RewardModel:
     @property
     def theta(self) -> Array:
         """Parameters per block in the units of the log's vectors, shape (B, w)."""
-        state, lane = self._pass.state, int(np.argmax(self._pass.evidence))
-        upper = state.gram[..., lane]
-        gram = np.triu(upper) + np.swapaxes(np.triu(upper, 1), 1, 2)
-        gram = gram + RIDGE * np.eye(self._shape[1])
-        moment = state.moment[..., lane, 0]
-        return np.asarray(np.linalg.solve(gram, moment[..., None])[..., 0] / self._scales)
+        return np.asarray(self._pass.theta(self._best) / self._scales)
+
+    @property
+    def memory(self) -> float:
+        """The memory that predicted best so far, in decisions."""
+        return float(self._lanes[self._best])
+
+    @property
+    def _best(self) -> int:
+        return int(np.argmax(self._pass.evidence))

@@ -58,6 +58,18 @@ class Moments:
         self.weights += float((count * numbers[:, WEIGHT] ** 2).sum())
         self.largest = max(self.largest, float(numbers[:, WEIGHT].max(initial=0.0)))
 
+    def merge(self, other: Moments) -> None:
+        """Add the rows of another."""
+        self.rows += other.rows
+        for mine, theirs in zip(self._sums, other._sums, strict=True):
+            mine += theirs
+        self.weights += other.weights
+        self.largest = max(self.largest, other.largest)
+
+    @property
+    def _sums(self) -> tuple[Array, ...]:
+        return self.first, self.second, self.third, self.fourth
+
     @property
     def effective(self) -> float:
         """Effective number of rows (Σw)²/Σw²."""

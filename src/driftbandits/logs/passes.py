@@ -14,6 +14,8 @@ from .leverage import Leverage
 
 # Each feature is scaled to a mean square of 1, so this ridge is worth one row.
 RIDGE = 1.0
+# Stretches of time that the errors of differences in evidence are taken from.
+_STRETCHES = 64
 # Rows that are worked on at once: simulated series and errors stay in the cache.
 _PIECE = 8192
 _TRACE = 2048
@@ -125,12 +127,13 @@ class Pass:
             clock=np.full(blocks, -np.inf),
             squares=np.zeros((lanes, series)),
             evidence=np.zeros((lanes, series)),
+            closeness=np.zeros(lanes),
             due=np.zeros(1),
             scored=np.zeros(1),
         )
         self._waiting: Stretch | None = None
         self._errors = np.zeros((0, lanes, series))
-        self.trace = Trace(lanes)
+        self.trace, self.closer = Trace(lanes), Trace(lanes)
 
     @property
     def evidence(self) -> Array:
@@ -141,6 +144,14 @@ class Pass:
     def gains(self) -> Array:
         """Evidence of the best memory above that of the last one (never), per series (S,)."""
         return np.asarray(self.state.evidence.max(axis=0) - self.state.evidence[-1])
+
+    def theta(self, lane: int) -> Array:
+        """Estimates of the logged rewards with one memory, shape (B, w)."""
+        upper = self.state.gram[..., lane]
+        gram = np.triu(upper) + np.swapaxes(np.triu(upper, 1), 1, 2)
+        gram = gram + RIDGE * np.eye(upper.shape[1])
+        moment = self.state.moment[..., lane, 0]
+        return np.asarray(np.linalg.solve(gram, moment[..., None])[..., 0])
 
     def take(self, rows: Stretch, ends: Ints) -> None:
         """Predict and learn further rows; ``ends`` (U + 1,) bound the units, from 0 to n."""
@@ -165,7 +176,7 @@ class Pass:
             np.ascontiguousarray(both.reward),
             error,
         )
-        trace = np.empty((len(ends) - 1, len(self.rates)))
+        trace, closer = np.empty((2, len(ends) - 1, len(self.rates)))
         known = rows.known
         learned = walk(
             self.state,
@@ -180,10 +191,12 @@ class Pass:
             self._kept,
             self._widths,
             trace,
+            closer,
         )
         left = order[learned:]
         self._waiting, self._errors = both.part(left), error[left]
         self.trace.add(rows.time[ends[1:] - 1], trace)
+        self.closer.add(rows.time[ends[1:] - 1], closer)
 
     def _order(self, both: Stretch, start: int, ends: Ints) -> tuple[Ints, Ints]:
         """Rows in the order in which they are learned, and the first unit's start that may."""
@@ -202,6 +215,7 @@ class Pass:
         out = {f"state_{k}": v for k, v in self.state._asdict().items()}
         out["errors"] = self._errors
         out |= {f"trace_{k}": v for k, v in self.trace.arrays().items()}
+        out |= {f"closer_{k}": v for k, v in self.closer.arrays().items()}
         if self._waiting is not None:
             out |= {
                 f"waiting_{f.name}": getattr(self._waiting, f.name) for f in fields(self._waiting)
@@ -215,8 +229,9 @@ class Pass:
         if "waiting_time" in arrays:
             names = [f.name for f in fields(Stretch)]
             self._waiting = Stretch(**{name: arrays[f"waiting_{name}"] for name in names})
-        kept = {k.removeprefix("trace_"): v for k, v in arrays.items() if k.startswith("trace_")}
-        self.trace.restore(kept)
+        for name, trace in (("trace_", self.trace), ("closer_", self.closer)):
+            kept = {k.removeprefix(name): v for k, v in arrays.items() if k.startswith(name)}
+            trace.restore(kept)
 
 
 class Trace:
@@ -237,6 +252,19 @@ class Trace:
         while len(self.times) > _TRACE:
             self.times, self.values = self.times[::2], self.values[::2]
             self._stride *= 2
+
+    def errors(self, lane: int) -> Array:
+        """Standard errors of the differences in evidence to one memory, shape (M,).
+
+        From the sums over 64 stretches of the log: scores that follow one another are not
+        independent, and under heavy tails a few rows decide. NaN where there are no two stretches.
+        """
+        every = max(1, len(self.times) // _STRETCHES)
+        ahead = (self.values - self.values[:, [lane]])[::every]
+        gains = np.diff(ahead, axis=0)
+        if len(gains) < 2:
+            return np.full(self.values.shape[1], np.nan)
+        return np.asarray(np.sqrt(len(gains)) * gains.std(axis=0, ddof=1))
 
     def arrays(self) -> dict[str, Array]:
         """All that a later run needs to continue."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from .batch import Batch, Ints
 from .columns import column, floats, is_list, is_text, optional, seconds, texts
-from .layouts import layout
+from .layouts import layout, positions
 from .rows import Checker, Findings
 from .schema import Catalogue, Encoder, LogError, Schema
 from .sources import Source
@@ -62,6 +62,7 @@ class LogReader:
         self.findings = Findings()
         self.forgot_ids = False
         self.position = 0  # rows read in the pass that is under way
+        self.most = 1  # actions in the largest set that was read
         self._ends: tuple[float, float] | None = None
         self._decisions: float | None = None
         self._rows: int = 0
@@ -102,7 +103,7 @@ class LogReader:
                 self.position = done
                 self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
-                    kept = True
+                    kept, self.most = True, max(self.most, int(batch.size.max()))
                     yield batch
                 if progress is not None:
                     progress(done, self.source.rows)
@@ -243,10 +244,21 @@ class LogReader:
             raise LogError("the schema must name the column of what was chosen")
         found = column(table, self.schema.chosen)
         if is_text(found.type):
-            return _positions(found, sets, self._names)
+            where = positions(found, sets, self._names)
+            if (where < 0).all() and len(where):
+                self._refuse_names(found)
+            return where
         values = floats(found, self.schema.chosen)
         whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**62)
         return np.where(whole, np.nan_to_num(values), -1).astype(np.int64)
+
+    def _refuse_names(self, found: Any) -> None:
+        """Say that no name of what was chosen is one of an action's."""
+        known = ", ".join(repr(name) for name in self.action_names[:5])
+        raise LogError(
+            f"column {self.schema.chosen!r} has names such as {found[0].as_py()!r}, and none is "
+            f"that of an action ({known}); give the names of arms: arms=('a', 'b') (--arms a,b)"
+        )
 
     def _collect_names(self) -> None:
         """Names of actions in the first rows, for a log that names its actions and no more."""
@@ -283,19 +295,3 @@ def _names_needed(
         return False
     kind = column(table, str(schema.actions)).type
     return is_list(kind) and is_text(kind.value_type)
-
-
-def _positions(names: Any, sets: Sets, known: Names) -> Ints:
-    """Position of each row's named action within its set; −1 where it is not there."""
-    wanted = np.array([known.positions.get(n, -2) for n in names.to_pylist()], dtype=np.int64)
-    # Rows of one size, as most logs have, need no loop.
-    if len(set(sets.size.tolist())) == 1:
-        size = int(sets.size[0])
-        labels = sets.labels[sets.first[:, None] + np.arange(size)]
-        found = labels == wanted[:, None]
-        return np.where(found.any(axis=1), found.argmax(axis=1), -1)
-    out = np.full(len(wanted), -1, dtype=np.int64)
-    for i, (first, size) in enumerate(zip(sets.first, sets.size, strict=True)):
-        match = np.flatnonzero(sets.labels[first : first + size] == wanted[i])
-        out[i] = match[0] if len(match) else -1
-    return out

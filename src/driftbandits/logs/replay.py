@@ -21,15 +21,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
-from .batch import Batch
+from .batch import Batch, Ints
 from .evaluation import LOGGING
 from .model import RewardModel
+from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
+from .traffic import FULL, draws, modelled, moved, shortage
 from .value import (
     Value,
     as_logged,
@@ -51,6 +54,11 @@ class Waiting:
         heapq.heappush(self._heap, (arrival, self._count, action, reward, round))
         self._count += 1
 
+    @property
+    def next(self) -> float:
+        """When the next reward comes."""
+        return self._heap[0][0] if self._heap else np.inf
+
     def deliver(self, policy: Policy, now: float) -> None:
         """Let the policy learn what has come by ``now``, in the order in which it came."""
         while self._heap and self._heap[0][0] <= now:
@@ -69,25 +77,38 @@ class Player:
 
     def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> None:
         """Play the rows of a batch; ``out`` (n, 6) gets their numbers."""
-        policy, waiting, known = self.policy, self._waiting, batch.known
+        policy, waiting = self.policy, self._waiting
         draws = self._draws.random(len(batch))
+        choices = np.empty(len(batch), dtype=np.int64)
+        learns = batch.known & ((self.learn == "all") | (draws < self.share / p))
+        # Lists, since their entries are read one by one.
+        times, firsts, played, may = (
+            x.tolist() for x in (batch.time, batch.first, batch.chosen, learns)
+        )
+        offered, actions, round = -1, np.zeros((0, 0)), float(policy.round)
         for i in range(len(batch)):
-            waiting.deliver(policy, batch.time[i])
-            actions = batch.actions(i, blocks)
-            decision = policy.decide(actions)
-            choice, round = decision.index, float(decision.round)
-            first, chosen = batch.first[i], batch.chosen[i]
-            match = choice == chosen
-            weight = 1.0 / p[i] if match else 0.0
-            direct = float(batch.vectors[first + choice] @ theta[batch.blocks[first + choice]])
-            reward = batch.reward[i] if known[i] else 0.0
-            correction = weight * (reward - direct) if match else 0.0
-            out[i] = (1.0, reward, weight, weight * reward, direct, direct + correction)
-            chance = self.share * weight
-            self.above += chance > 1.0 + 1e-12
-            if known[i] and (self.learn == "all" or draws[i] < chance):
+            if waiting.next <= times[i]:
+                waiting.deliver(policy, times[i])
+            if firsts[i] != offered:  # rows of a catalogue share their sets
+                offered, actions = firsts[i], batch.actions(i, blocks)
+            # `decide` is the same, with propensities and scores that nobody needs here.
+            choices[i] = choice = policy.select(actions)
+            policy.advance()
+            if may[i] and (choice == played[i] or self.learn == "all"):
                 self.accepted += 1
-                waiting.add(batch.arrival[i], actions[chosen], float(reward), round)
+                waiting.add(batch.arrival[i], actions[played[i]], float(batch.reward[i]), round + i)
+        self._fill(batch, choices, p, theta, out)
+
+    def _fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
+        """Numbers (n, 6) of the rows, given what the policy chose."""
+        rows = batch.first + choices
+        direct = np.einsum("ij,ij->i", batch.vectors[rows], theta[batch.blocks[rows]])
+        weight = np.where(choices == batch.chosen, 1.0 / p, 0.0)
+        reward = np.where(batch.known, batch.reward, 0.0)
+        out[:, ONE], out[:, REWARD], out[:, WEIGHT] = 1.0, reward, weight
+        out[:, WEIGHTED], out[:, DIRECT] = weight * reward, direct
+        out[:, ROBUST] = direct + weight * (reward - direct)
+        self.above += int((self.share * weight > 1.0 + 1e-12).sum())
         self.rows += len(batch)
 
 
@@ -97,6 +118,7 @@ def replay(
     *,
     learn: str = "accepted",
     share: float | None = None,
+    full_traffic: bool = True,
     period: str = "auto",
     seed: int = 0,
     progress: Progress | None = None,
@@ -110,6 +132,9 @@ def replay(
             watched.
         share: The constant c; the least propensity of the log unless given. A larger one accepts
             more rows and biases what the policy learns from, where c/p is above 1.
+        full_traffic: Whether to add, for the whole log and ``accepted`` rows, what the policy would
+            have earned with all of its rewards, with the help of a model
+            (`driftbandits.logs.traffic`).
         period: As for `value`.
         seed: Names the draws that accept rows.
         progress: Told how many rows are done.
@@ -139,9 +164,33 @@ def replay(
             evaluation.add(LOGGING, rows, as_logged(rows))
     found = summary(log, evaluation, list(players), skipped, "logged")
     acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
-    return replace(
+    found = replace(
         found, acceptance=acceptance, warnings=(*found.warnings, *_cautions(players, learn, c))
     )
+    if not full_traffic or learn == "all":
+        return found
+    return _at_full_traffic(log, policies, found, model.memory, seed)
+
+
+def _at_full_traffic(
+    log: LogReader, policies: Mapping[str, Policy], found: Value, memory: float, seed: int
+) -> Value:
+    """The same answer, with a row at full traffic for each policy."""
+    model = modelled(log, memory)
+    if model is None:
+        words = "full traffic: too few rows for a model of the log"
+        return replace(found, refused=(*found.refused, words))
+    rows = []
+    for name, policy in policies.items():
+        worth = shortage(
+            model,
+            policy,
+            found.acceptance[name],
+            settled=log.rows > model.horizon,
+            generator=draws(seed, name),
+        )
+        rows.append(moved(found.of(name), worth, log.schema.reward_bounds))
+    return replace(found, table=pd.concat([found.table, pd.DataFrame(rows)], ignore_index=True))
 
 
 def _part(batch: Batch, part: slice) -> Batch:
@@ -173,7 +222,7 @@ def _cautions(players: Mapping[str, Player], learn: str, share: float) -> list[s
         rate = player.accepted / max(player.rows, 1)
         out.append(
             f"{name} learned from {rate:.1%} of the rows; live it would have learned from all of "
-            "them and earned more if it needs data"
+            f"them: see '{FULL}'"
         )
         if player.above:
             out.append(

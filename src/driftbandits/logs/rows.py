@@ -12,8 +12,9 @@ from .batch import Batch, Ints, Mask
 from .schema import LogError
 
 _EXAMPLES = 20
+_BACKWARDS = "time goes backwards"
 # Sizes beyond which sums of squares and cubes would overflow: no honest log has them.
-_LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
+LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
 # Ids that are remembered to find duplicates: 8 bytes each.
 _IDS = 8_000_000
 
@@ -46,7 +47,7 @@ class Checker:
         if on_bad not in ("stop", "drop"):
             raise ValueError(f"on_bad must be one of stop, drop, got {on_bad!r}")
         self.on_bad = on_bad
-        self._bounds = bounds or (-_LARGEST, _LARGEST)
+        self._bounds = bounds or (-LARGEST, LARGEST)
         self.latest = -np.inf
         # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
         self.young = self.old = np.zeros(0, dtype=np.uint64)
@@ -80,9 +81,11 @@ class Checker:
         if self.on_bad == "stop":
             lines = [f"row {r}: {w}" for r, w in zip(batch.row[bad], wrong, strict=True)]
             more = f" (and {len(lines) - 5} more in this batch)" if len(lines) > 5 else ""
+            unsorted = all(words.startswith(_BACKWARDS) for words in wrong)
             raise LogError(
                 f"{len(lines)} row(s) cannot be right: {'; '.join(lines[:5])}{more}. "
-                "Correct them, or choose to drop them (on_bad='drop', --drop)"
+                f"{'Sort the log by time' if unsorted else 'Correct them'}, or choose to drop them "
+                "(on_bad='drop', --drop)"
             )
         self.findings.add(batch.row[bad], wrong)
         return batch.where(~bad)
@@ -91,7 +94,7 @@ class Checker:
         """One reason per row, empty for a good one; the first that applies."""
         tests: list[tuple[Mask, str, Any]] = [
             (~np.isfinite(batch.time), "time is missing or no time", None),
-            (self._backwards(batch), "time goes backwards", batch.time),
+            (self._backwards(batch), _BACKWARDS, batch.time),
             (batch.size < 1, "the set of actions is missing, unknown or has odd vectors", None),
             (
                 (batch.chosen < 0) | (batch.chosen >= np.maximum(batch.size, 1)),
@@ -123,8 +126,8 @@ class Checker:
         ]
         broken = self._odd(batch, ~np.isfinite(batch.vectors))
         tests.append((broken, "an action has entries that are not finite", None))
-        large = self._odd(batch, np.abs(batch.vectors) > _LARGEST)
-        tests.append((large, f"an action has entries beyond {_LARGEST:g}", None))
+        large = self._odd(batch, np.abs(batch.vectors) > LARGEST)
+        tests.append((large, f"an action has entries beyond {LARGEST:g}", None))
         tests.append((self._duplicates(batch), "duplicate id", batch.id))
         if not any(mask.any() for mask, _, _ in tests):
             return []

@@ -89,7 +89,10 @@ def _table(data: Any) -> Any:
 
 
 def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
-    known = kind or _KINDS.get(path.suffix.lower())
+    packed = path.suffix.lower() == ".gz"
+    known = kind or _KINDS.get((path.with_suffix("") if packed else path).suffix.lower())
+    if packed and known in ("parquet", "arrow"):
+        raise LogError(f"{path.name}: only text files may be packed by gzip; unpack it first")
     if known not in _READERS:
         raise LogError(
             f"{path.name} has no known ending; give its kind, one of {', '.join(_READERS)}"
@@ -113,7 +116,7 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
     """Errors of the file's format, in words that name the file."""
     try:
         yield
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
         words = _WORDS.get(kind, kind)
         raise LogError(f"{path.name} cannot be read as {words}: {error}") from None
 

@@ -15,9 +15,42 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array, whole
-from .batch import Ints, embedded
+from ..core.compiling import entry_point
+from .batch import Ints
 from .periods import Periods
 from .reading import LogReader, Progress
+
+
+def _add_rows(
+    vectors: Array,
+    blocks: Ints,
+    rows: Ints,
+    rewards: Array,
+    weights: Array,
+    squared_weights: Array,
+    gram: Array,
+    squared: Array,
+    moment: Array,
+) -> None:
+    """Add Σ w a aᵀ, Σ w² a aᵀ/count and Σ w r a to zeros.
+
+    Compiled, and not left to BLAS, whose threads would spin beside those of the reader.
+    """
+    width = vectors.shape[1]
+    for i in range(rows.size):
+        x, at = vectors[rows[i]], blocks[rows[i]] * width
+        for j in range(width):
+            once, twice = weights[i] * x[j], squared_weights[i] * x[j]
+            moment[at + j] += once * rewards[i]
+            for k in range(j + 1):
+                gram[at + j, at + k] += once * x[k]
+                squared[at + j, at + k] += twice * x[k]
+    for j in range(gram.shape[0]):
+        for k in range(j):
+            gram[k, j], squared[k, j] = gram[j, k], squared[j, k]
+
+
+add_rows = entry_point(_add_rows, "logs_sums")
 
 
 @dataclass(frozen=True)
@@ -47,20 +80,41 @@ class Sums:
         cls, gammas: Array, actions: Array, rewards: Array, clock: Array, count: Array, end: float
     ) -> Sums:
         """Sums of rows: actions (n, d), rewards (n,), clocks (n,), counts (n,), as of ``end``."""
-        parts = []
-        for gamma in gammas:
-            faded = gamma ** (end - clock)
-            weight = count * faded
-            weighted = actions * weight[:, None]
-            parts.append(
-                (
-                    weighted.T @ actions,
-                    (actions * (count * faded**2)[:, None]).T @ actions,
-                    weighted.T @ rewards,
-                    float(weight @ rewards**2),
-                )
+        rows = np.arange(len(rewards))
+        blocks = np.zeros(len(rewards), dtype=np.int64)
+        return cls.of_rows(gammas, actions, blocks, 1, rows, rewards, clock, count, end)
+
+    @classmethod
+    def of_rows(
+        cls,
+        gammas: Array,
+        vectors: Array,
+        blocks: Ints,
+        count_of_blocks: int,
+        rows: Ints,
+        rewards: Array,
+        clock: Array,
+        count: Array,
+        end: float,
+    ) -> Sums:
+        """The same for actions e_block ⊗ x, which are entries ``rows`` (n,) of vectors (m, w)."""
+        dim, memories = count_of_blocks * vectors.shape[1], len(gammas)
+        gram, squared = np.zeros((2, memories, dim, dim))
+        moment, squares = np.zeros((memories, dim)), np.zeros(memories)
+        for g in range(memories):
+            faded = gammas[g] ** (end - clock)
+            add_rows(
+                np.ascontiguousarray(vectors),
+                blocks,
+                rows,
+                rewards,
+                count * faded,
+                count * faded**2,
+                gram[g],
+                squared[g],
+                moment[g],
             )
-        gram, squared, moment, squares = (np.array(x) for x in zip(*parts, strict=True))
+            squares[g] = ((count * faded) * rewards**2).sum()
         return cls(gammas, float(end), len(rewards), gram, squared, moment, squares)
 
     def at(self, clock: float) -> Sums:
@@ -145,10 +199,16 @@ def _piece(
     log: LogReader, batch: Any, rows: Ints | None, gammas: Array, clock: Array, label: str
 ) -> tuple[str, Sums]:
     part = slice(None) if rows is None else rows
-    played = batch.played[part]
-    actions = embedded(batch.vectors[played], batch.blocks[played], log.blocks)
-    piece = Sums.of(
-        gammas, actions, batch.reward[part], clock[part], batch.count[part], float(clock[-1])
+    piece = Sums.of_rows(
+        gammas,
+        batch.vectors,
+        batch.blocks,
+        log.blocks,
+        batch.played[part],
+        batch.reward[part],
+        clock[part],
+        batch.count[part],
+        float(clock[-1]),
     )
     return label, piece
 

@@ -96,9 +96,11 @@ def shares(table: pd.DataFrame) -> Target:
         if index.isna().any():
             raise LogError(f"action {wide.loc[index.isna(), 'action'].iloc[0]!r} is not in the log")
         by_label = np.zeros((1 + len(table), len(where)))
-        groups = [tuple(row) for row in wide[keys].drop_duplicates().itertuples(index=False)]
-        member = {group: g for g, group in enumerate(groups)}
-        own = [member[tuple(row)] for row in wide[keys].itertuples(index=False)]
+        # Without keys every row of the table is of the one group (): zip of nothing has no rows.
+        members = list(zip(*(wide[key] for key in keys), strict=True)) or [()] * len(wide)
+        groups = list(dict.fromkeys(members))
+        number = {group: g for g, group in enumerate(groups)}
+        own = [number[member] for member in members]
         by_label[own, index.to_numpy(dtype=np.int64)] = wide["probability"]
         group = _matching(batch, keys, groups)
         out = by_label[np.repeat(group, batch.size), batch.labels[entries(batch)]]

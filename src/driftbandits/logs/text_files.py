@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.csv
@@ -58,6 +59,13 @@ class _Utf8:
         self.closed = True
 
 
+def opened(path: Path) -> IO[bytes]:
+    """The bytes of a text file, which may be packed by gzip."""
+    if path.suffix.lower() == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    return path.open("rb")
+
+
 def csv_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
     """Rows of a CSV file with a header.
 
@@ -75,7 +83,7 @@ def csv_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
     read = pa.csv.ReadOptions(block_size=_BLOCK, use_threads=False)
     parse = pa.csv.ParseOptions(invalid_row_handler=odd)
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             for batch in pa.csv.open_csv(_Utf8(file), read_options=read, parse_options=parse):
                 yield with_counts(batch, {DAMAGED: len(damaged)})
     except pa.ArrowInvalid:
@@ -127,7 +135,7 @@ def _refusal(path: Path, what: str) -> LogError:
 
 def whole_lines(path: Path) -> Iterator[bytes]:
     """Blocks of complete lines."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         rest = b""
         while block := file.read(_BLOCK):
             block = rest + block
@@ -141,7 +149,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
 
 def is_dsjson(path: Path) -> bool:
     """Whether the first line of a JSON file has the keys of a dsjson decision."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         first = file.readline(_BLOCK)
     try:
         event = json.loads(first)

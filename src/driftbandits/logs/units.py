@@ -12,6 +12,7 @@ from .batch import Batch, Ints
 from .leverage import Leverage
 from .passes import Clock, Stretch, stretch
 from .reading import LogReader, Progress
+from .rows import LARGEST
 
 Cut = Callable[[Stretch, bool], Ints]
 
@@ -42,6 +43,12 @@ def is_aggregated(log: LogReader) -> bool:
     return first is not None and bool((first.count != 1.0).any())
 
 
+def longest(batch: Batch) -> float:
+    """Norm of the longest vector of a batch; those that no row may have do not count."""
+    squares = np.einsum("ij,ij->i", batch.vectors, batch.vectors)
+    return float(np.sqrt(squares[squares < LARGEST**2].max(initial=0.0)))
+
+
 class Stretches:
     """The rows of a log in whole units, with the bounds of these; it can continue where it was."""
 
@@ -53,11 +60,13 @@ class Stretches:
         self._leverage = Leverage(log.width)
         self._held: Stretch | None = None
         self._skip = 0
+        self.longest = 0.0  # norm of the longest action that was offered so far
 
     def __iter__(self) -> Iterator[tuple[Stretch, Ints]]:
         scales = self._log.scales()
         batches = self._log.batches(checker=self._checker, skip=self._skip, progress=self._progress)
         for batch in batches:
+            self.longest = max(self.longest, longest(batch))
             rows = stretch(batch, self._tick(batch), scales, self._leverage)
             rows = rows if self._held is None else self._held.then(rows)
             ends = self._cut(rows, False)
@@ -73,7 +82,7 @@ class Stretches:
         """All that a later run needs to continue after what was last handed out."""
         out = {f"checker_{name}": value for name, value in self._checker.arrays().items()}
         out |= self._leverage.arrays()
-        out["done"] = np.array([self._log.position, self._tick.done])
+        out["done"] = np.array([self._log.position, self._tick.done, self.longest])
         if self._held is not None:
             out |= {f"held_{f.name}": getattr(self._held, f.name) for f in fields(Stretch)}
         return out
@@ -84,5 +93,6 @@ class Stretches:
         self._checker.restore(checker)
         self._leverage.restore(arrays)
         self._skip, self._tick.done = int(arrays["done"][0]), float(arrays["done"][1])
+        self.longest = float(arrays["done"][2])
         if "held_time" in arrays:
             self._held = Stretch(**{f.name: arrays[f"held_{f.name}"] for f in fields(Stretch)})

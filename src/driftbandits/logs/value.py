@@ -182,6 +182,7 @@ def summary(
     """The value of a finished evaluation."""
     if LOGGING not in evaluation.cells:
         raise CannotAnswer("values need rows with a reward and a propensity, and the log has none")
+    evaluation.finish()
     refused, warnings = [], []
     if evaluation.bounds is None:
         refused.append(

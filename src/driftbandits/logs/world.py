@@ -10,12 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.arrays import Array, whole
+from ..core.blocks import Block
 from ..core.randomness import stream
 from ..environments import ActionSequence, Environment, Trajectory
 from ..environments.noise import NoiseSequence
 from .memory import memory as find_memory
 from .reading import LogReader
 from .schema import CannotAnswer
+
+# Most rounds of a model that is asked in passing, and numbers in its arrays.
+_ROUNDS, _NUMBERS = 10_000, 8_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +36,28 @@ class LogModel(Environment):
         "From a model fitted to the log (linear rewards, smoothed parameters, resampled "
         "residuals), not from the log itself."
     )
+
+    def block(self, generator: np.random.Generator | None = None) -> Block:
+        """All rounds, to be played at once; with a generator, their noise is in another order."""
+        assert isinstance(self.actions, ActionSequence)
+        assert isinstance(self.path, Trajectory)
+        assert isinstance(self.noise, NoiseSequence)
+        sets, theta, noise = self.actions.actions, self.path.parameters, self.noise.values
+        means = np.einsum("nkd,nd->nk", sets, theta)
+        return Block(
+            first=1,
+            actions=np.ascontiguousarray(sets.transpose(0, 2, 1)),
+            parameters=theta,
+            means=means,
+            best=means.max(axis=1),
+            noise=noise if generator is None else generator.permutation(noise),
+            longest=float(np.linalg.norm(sets, axis=2).max()),
+        )
+
+
+def affordable(log: LogReader) -> int:
+    """Rounds of a model that take little room: sets (n, K, d) and matrices (n, d, d)."""
+    return int(min(_ROUNDS, log.rows, _NUMBERS // (log.most * log.dim + log.dim**2)))
 
 
 def to_environment(
@@ -52,6 +78,8 @@ def to_environment(
     gamma = 1.0 - 1.0 / fitted
     theta = smoothed(played, reward, gamma)
     known = np.isfinite(reward)
+    if not known.any():
+        raise CannotAnswer(f"a simulator needs rewards; the last {len(reward)} rows have none")
     residual = (reward - np.einsum("nd,nd->n", played, theta))[known]
     residual -= residual.mean()
     draws = stream(seed, "logs", "model", "noise").integers(0, len(residual), len(reward))
@@ -69,7 +97,8 @@ def _last_rows(log: LogReader, rounds: int) -> tuple[Array, Array, Array]:
     sets: list[Array] = []
     rewards: list[float] = []
     chosen: list[int] = []
-    for batch in log.batches():
+    # Earlier rows were checked when the memory was looked for.
+    for batch in log.batches(skip=max(0, log.rows - rounds)):
         for i in range(max(0, len(batch) - rounds), len(batch)):
             sets.append(batch.actions(i, log.blocks))
             rewards.append(float(batch.reward[i]))

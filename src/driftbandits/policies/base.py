@@ -532,6 +532,19 @@ class Policy(ABC):
                 f"got {regret.shape} and {missing.shape}"
             )
 
+    @property
+    def provisional_rewards(self) -> bool:
+        """Whether rewards are provisional until `amend` settles them, with old = new."""
+        return False
+
+    def with_provisional_rewards(self, provisional: bool) -> Self:
+        """This policy with rewards that are, or are not, provisional when they are learned.
+
+        It matters to policies that judge by rewards beside learning them. The others, which this is
+        for, are the same either way.
+        """
+        return self
+
     def fresh(self, replication: int = 0) -> Self:
         """A policy of the same configuration that has seen nothing, for a replication."""
         twin = self._twin(self._initial_state())

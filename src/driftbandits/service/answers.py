@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ def answer_of(record: Decided, offer: Offer, *, repeated: bool = False) -> Decis
         event_id=record.event_id,
         action=names[outcome.chosen],
         propensity=outcome.propensity,
-        ranking=[names[k] for k in places],
+        ranking=list(map(names.__getitem__, places)),
         probabilities=_probabilities(outcome, places),
         round=outcome.round,
         policy_version=outcome.version,
@@ -30,7 +31,7 @@ def answer_of(record: Decided, offer: Offer, *, repeated: bool = False) -> Decis
     )
 
 
-def offered(offer: Offer) -> list[str]:
+def offered(offer: Offer) -> Sequence[str]:
     """Ids of the actions that could be shown, in the order in which they came."""
     names = ids_of(offer.actions)
     if offer.exclude:

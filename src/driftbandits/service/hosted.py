@@ -7,21 +7,21 @@ time. A method that raises `ServiceError` has changed nothing.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from ..agent import Agent, Choice
 from ..core.checks import LARGEST_REWARD
 from ..features import FeatureError
+from .answers import offered
 from .errors import BadRequest, ConflictingReward, UnknownAction
-from .journal.records import Decided, Offer, Outcome, ids_of
+from .journal.records import Decided, Offer, Outcome
 from .messages import ActivationStatus, PolicyView, RewardStatus
+from .offers import Named, Offers
 from .policy_settings import PolicySettings, draws_nothing
 from .statistics import Known, Statistics
-
-_NOTHING: dict[str, Any] = {}
 
 
 class Saved(msgspec.Struct, array_like=True):
@@ -52,6 +52,7 @@ class Hosted:
         self.statistics = Statistics()
         self._known = known
         self._closed = deque[str]()
+        self._offers = Offers(self.catalogue)
 
     def saved(self) -> Saved:
         """Everything, for a snapshot."""
@@ -74,6 +75,7 @@ class Hosted:
         hosted.agent = Agent.from_bytes(saved.agent, name=f"policy {saved.name}")
         hosted.catalogue, hosted.statistics = saved.catalogue, saved.statistics
         hosted._known, hosted._closed = known, deque(saved.closed)
+        hosted._offers = Offers(hosted.catalogue)
         return hosted
 
     def view(self) -> PolicyView:
@@ -104,7 +106,7 @@ class Hosted:
                 exclude=offer.exclude,
                 baseline=baseline if shadow else None,
                 deferred=offer.defer,
-                shown=_shown(record, named, offer.exclude),
+                shown=_shown(record, offer),
             )
         except (FeatureError, ValueError) as error:
             raise BadRequest(str(error)) from None
@@ -171,6 +173,7 @@ class Hosted:
     def describe(self, action: str, features: dict[str, Any] | None) -> None:
         """Put an action into the catalogue, or describe it anew."""
         self.catalogue[action] = features or {}
+        self._offers.forget()
 
     def remove(self, action: str, closed: list[str]) -> None:
         """Take an action out of the catalogue; its block of coordinates is forgotten."""
@@ -185,6 +188,7 @@ class Hosted:
                 raise BadRequest(str(error)) from None
             self._retire([decision.id for decision in self.agent.just_closed], closed)
         self.catalogue.pop(action, None)
+        self._offers.forget()
 
     def forget(self, closed: list[str]) -> None:
         """Remove every trace of the policy from the house."""
@@ -196,16 +200,9 @@ class Hosted:
     def _waits(self, known: Known) -> bool:
         return known.open and known.policy == self.name
 
-    def _named(self, actions: list[Any]) -> dict[str, dict[str, Any]]:
+    def _named(self, actions: Sequence[Any]) -> Named:
         """Ids and features of what is offered."""
-        ids = ids_of(actions)
-        named = dict.fromkeys(ids, _NOTHING)
-        if len(named) < len(ids):
-            raise BadRequest("actions must have ids of their own, got one twice")
-        if self.catalogue:
-            named |= {id: self.catalogue[id] for id in self.catalogue.keys() & named.keys()}
-        if ids is not actions:
-            named |= {a.id: a.features for a in actions if getattr(a, "features", None) is not None}
+        named = self._offers.named(actions)
         self._check_slots(named)
         return named
 
@@ -238,7 +235,7 @@ class Hosted:
         return Outcome(
             chosen=choice.actions.index(choice.action),
             proposed=choice.actions.index(choice.proposed),
-            order=np.argsort(-choice.scores, kind="stable").tolist(),
+            order=(-choice.scores).argsort(kind="stable").tolist(),
             propensity=choice.propensity,
             floor=self.settings.floor,
             round=float(choice.round),
@@ -290,11 +287,9 @@ class Hosted:
             del self._known[self._closed.popleft()]
 
 
-def _shown(record: Decided, named: dict[str, Any], exclude: list[str]) -> str | None:
+def _shown(record: Decided, offer: Offer) -> str | None:
     """In a replay, the action that was shown."""
-    if record.outcome is None:
-        return None
-    return [id for id in named if id not in exclude][record.outcome.chosen]
+    return None if record.outcome is None else offered(offer)[record.outcome.chosen]
 
 
 def _weight(choice: Choice, action: str) -> float:

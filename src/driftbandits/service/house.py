@@ -19,25 +19,11 @@ import msgspec
 
 from . import recovery
 from .answers import answer_of, as_event
+from .checks import check_id, check_written
 from .diagnostics import diagnosis
 from .errors import BadRequest, ConflictingEvent, ServiceError
+from .journal import records
 from .journal.contract import Store
-from .journal.records import (
-    ActionRemoved,
-    ActionSet,
-    Activated,
-    AnyRecord,
-    Decided,
-    Expired,
-    Offer,
-    PolicyDeleted,
-    PolicySet,
-    Promoted,
-    Rewarded,
-    decode_offer,
-    encode,
-    encode_offer,
-)
 from .ledger import Ledger
 from .messages import (
     ActivationAnswer,
@@ -48,8 +34,6 @@ from .messages import (
 )
 from .policy_settings import PolicySettings
 from .statistics import Known
-
-LONGEST_ID = 256
 
 # Records between two snapshots, unless told otherwise: they bound how long a start takes.
 SNAPSHOT_EVERY = 20_000
@@ -97,7 +81,7 @@ class House:
 
     def decide(self, policy: str, request: DecisionRequest) -> DecisionAnswer:
         """Choose an action; a request that came before gets its answer again."""
-        offer = Offer(
+        offer = records.Offer(
             actions=request.actions,
             context=request.context,
             exclude=request.exclude,
@@ -105,18 +89,18 @@ class House:
             baseline=request.baseline,
         )
         try:
-            stored = encode_offer(offer)
+            stored = records.encode_offer(offer)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise BadRequest(f"the request cannot be written down: {error}") from None
         event_id = request.event_id
         if event_id is None:
             event_id = self._new_id()
         else:
-            _check_id("event_id", event_id)
+            check_id("event_id", event_id)
             known = self._state.known.get(event_id)
             if known is not None:
                 return self._repeated(policy, event_id, known, stored)
-        record = Decided(time=self._now(), policy=policy, event_id=event_id, offer=stored)
+        record = records.Decided(time=self._now(), policy=policy, event_id=event_id, offer=stored)
         self._carry_out(record, offer)
         return answer_of(record, offer)
 
@@ -125,7 +109,9 @@ class House:
         if not math.isfinite(value):
             raise BadRequest(f"reward must be a finite number, got {value!r}")
         policy = self._state.event(event_id).policy
-        record = Rewarded(time=self._now(), policy=policy, event_id=event_id, value=float(value))
+        record = records.Rewarded(
+            time=self._now(), policy=policy, event_id=event_id, value=float(value)
+        )
         self._carry_out(record)
         assert record.status is not None
         return RewardAnswer(event_id=event_id, status=record.status)
@@ -133,7 +119,7 @@ class House:
     def activate(self, event_id: str) -> ActivationAnswer:
         """Say that a deferred decision was shown."""
         policy = self._state.event(event_id).policy
-        record = Activated(time=self._now(), policy=policy, event_id=event_id)
+        record = records.Activated(time=self._now(), policy=policy, event_id=event_id)
         self._carry_out(record)
         assert record.status is not None
         return ActivationAnswer(event_id=event_id, status=record.status)
@@ -143,7 +129,7 @@ class House:
         now, closed = self._now(), 0
         for name, hosted in self._state.policies.items():
             if hosted.agent.is_due(now=now):
-                record = Expired(time=now, policy=name)
+                record = records.Expired(time=now, policy=name)
                 self._carry_out(record)
                 closed += len(record.closed)
         return closed
@@ -154,32 +140,36 @@ class House:
         Other features, another learner, config or seed mean that learning starts anew, and that
         open decisions close without teaching. Everything else keeps what was learned.
         """
-        _check_id("name", name)
+        check_id("name", name)
         hosted = self._state.policies.get(name)
         if hosted is None or hosted.settings != settings:
-            self._carry_out(PolicySet(time=self._now(), policy=name, settings=settings.to_dict()))
+            self._carry_out(
+                records.PolicySet(time=self._now(), policy=name, settings=settings.to_dict())
+            )
         return self.policy(name)
 
     def promote(self, name: str) -> PolicyView:
         """Let a policy go from shadow to live."""
-        self._carry_out(Promoted(time=self._now(), policy=name))
+        self._carry_out(records.Promoted(time=self._now(), policy=name))
         return self.policy(name)
 
     def delete_policy(self, name: str) -> None:
         """Delete a policy with all that it has learned."""
-        self._carry_out(PolicyDeleted(time=self._now(), policy=name))
+        self._carry_out(records.PolicyDeleted(time=self._now(), policy=name))
 
     def put_action(self, name: str, action_id: str, features: dict[str, Any] | None) -> None:
         """Describe an action once, so that it can be offered by its id."""
-        _check_id("action_id", action_id)
+        check_id("action_id", action_id)
         hosted = self._state.policy(name)
         if hosted.catalogue.get(action_id) != (features or {}):
             now = self._now()
-            self._carry_out(ActionSet(time=now, policy=name, action=action_id, features=features))
+            self._carry_out(
+                records.ActionSet(time=now, policy=name, action=action_id, features=features)
+            )
 
     def remove_action(self, name: str, action_id: str) -> None:
         """Take an action out of the catalogue for good."""
-        self._carry_out(ActionRemoved(time=self._now(), policy=name, action=action_id))
+        self._carry_out(records.ActionRemoved(time=self._now(), policy=name, action=action_id))
 
     @property
     def pending(self) -> int:
@@ -258,14 +248,14 @@ class House:
             self.snapshot()
         self._ledger.store.close()
 
-    def _carry_out(self, record: AnyRecord, offer: Offer | None = None) -> None:
+    def _carry_out(self, record: records.AnyRecord, offer: records.Offer | None = None) -> None:
         """Change the state, and let the record wait for the next commit."""
         self._ledger.check()
         if offer is None:
-            _check_written(record)
+            check_written(record)
         try:
             self._state.apply(record, offer=offer)
-            self._ledger.add(encode(record))
+            self._ledger.add(records.encode(record))
         except ServiceError:
             raise
         except BaseException as error:
@@ -276,13 +266,15 @@ class House:
     ) -> DecisionAnswer:
         """The first answer again, where the request is the same."""
         record = self._ledger.record(known.number)
-        if not isinstance(record, Decided):
+        if not isinstance(record, records.Decided):
             raise ConflictingEvent(
                 f"decision {event_id!r} was made before the time that the journal keeps, so its "
                 "answer cannot be repeated"
             )
-        offer = decode_offer(record.offer)
-        if record.policy != policy or (record.offer != stored and offer != decode_offer(stored)):
+        offer = records.decode_offer(record.offer)
+        if record.policy != policy or (
+            record.offer != stored and offer != records.decode_offer(stored)
+        ):
             raise ConflictingEvent(f"event_id {event_id!r} belongs to another request")
         return answer_of(record, offer, repeated=True)
 
@@ -296,21 +288,3 @@ class House:
     def _now(self) -> float:
         """The time, which never goes back."""
         return max(float(self._clock()), self._state.time)
-
-
-def _check_id(name: str, value: str) -> None:
-    """Refuse a name that is too short or long, or that no journal can hold."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadRequest(f"{name} must be a text that UTF-8 can encode, got {value!r}") from None
-    if not 1 <= len(value) <= LONGEST_ID:
-        raise BadRequest(f"{name} must be a text of 1 to {LONGEST_ID} characters, got {value!r}")
-
-
-def _check_written(record: AnyRecord) -> None:
-    """Refuse what no journal can hold, before anything has changed."""
-    try:
-        encode(record)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise BadRequest(f"the command cannot be written down: {error}") from None

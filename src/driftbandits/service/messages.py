@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -37,7 +38,7 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             mode it is the one that is shown; unless given, the first that is not excluded.
     """
 
-    actions: list[str | NamedAction]
+    actions: Sequence[str | NamedAction]
     event_id: str | None = None
     context: dict[str, Any] = {}
     exclude: list[str] = []

@@ -6,7 +6,9 @@ the recorded one, every snapshot with the replayed state, and the end with what 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .errors import DamagedJournal, ServiceError
@@ -64,8 +66,21 @@ class Recovered:
 def recover(store: Store) -> Recovered:
     """The state after the last record."""
     report = Report()
-    state, link = _start(store, report)
-    return _replay(store, state, link, report)
+    with _no_collections():
+        state, link = _start(store, report)
+        return _replay(store, state, link, report)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Without collections of garbage: a replay makes none, and all that it makes stays."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def verify(store: Store) -> Report:

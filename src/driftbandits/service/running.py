@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .house import House
 from .http.keys import Keyring
@@ -17,6 +20,7 @@ JOURNAL = "journal.sqlite"
 BACKUPS = "backups"
 
 _COLLECT_SECONDS = 600.0
+_SILENT_SECONDS = 2.0
 
 _log = logging.getLogger("driftbandits.service")
 
@@ -53,12 +57,25 @@ def open_house(settings: Settings) -> House:
         for name, declared in settings.policies.items():
             declare(house, name, declared)
         house.commit()
-        for view in house.policies():
-            warm(view.settings)
+        with _telling("compiling, once per machine; this can take a minute"):
+            for view in house.policies():
+                warm(view.settings)
     except BaseException:
         house.close()
         raise
     return house
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Say what is going on where it takes longer than one likes to wait without a word."""
+    timer = threading.Timer(_SILENT_SECONDS, _log.info, [what])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def declare(house: House, name: str, declared: PolicySettings) -> None:

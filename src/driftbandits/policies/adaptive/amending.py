@@ -24,13 +24,15 @@ from ...core.linalg import inner, subtract
 from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.sums import add_moment
 from .bank import predict, weight_of
-from .level import fixed_level, level_discount
-from .noise import any_variation, degrees_of_freedom, fourth_power, variance_seen
+from .level import level_discount, level_of
+from .noise import any_variation, degrees_of_freedom, estimate_variance, fourth_power
 from .state import (
     ANCHORED,
     CENTRED,
+    ERROR,
     EVIDENCE,
     EXPERTS,
+    INFLATION,
     KURTOSIS,
     LATEST,
     LEVELS,
@@ -44,6 +46,7 @@ from .state import (
     REWARD_COUNT,
     REWARD_MEAN,
     REWARD_SQUARES,
+    SCALE,
     SPREAD,
     SUMS,
     TRACKED,
@@ -75,16 +78,24 @@ def row_of(s: State, bank: int, action: Array) -> float:
 
 @lean_kernel
 def change_reward(
-    s: State, c: float, share: int, action: Array, old: float, new: float, age: float
+    s: State,
+    c: float,
+    share: int,
+    action: Array,
+    old: float,
+    new: float,
+    age: float,
+    judged: bool,
 ) -> float:
     """Put ``new`` in the place of ``old`` in all sums; returns by how much the residual changes.
 
     ``share`` is the row of the anchored expert in force, which the level is learned from.
+    ``judged`` says whether the experts were judged by the old reward.
     """
     gained = 0.0
     for bank in range(2):
         deviation = row_of(s, bank, action)
-        changed = _change_bank(s, c, bank, deviation, old, new, age)
+        changed = _change_bank(s, c, bank, deviation, old, new, age, judged)
         if bank == bank_in_force(s):
             gained = changed
     rest = max(1.0 - weight_of(s, c, share, age) * s.facts[share, SPREAD], LEAST_REST)
@@ -97,25 +108,59 @@ def change_reward(
 
 
 @lean_kernel
+def _seen_again(s: State, bank: int, reward: float) -> float:
+    """A reward as ``bank`` would see it, but for √F."""
+    y, longest = reward - s.counters[ORIGIN], s.trackers[LEVELS - 1]
+    if bank == CENTRED and longest[TRACKED] > 0.0:
+        y -= longest[TRACKED_REWARDS] / longest[TRACKED]
+    return float(y)
+
+
+@lean_kernel
+def leave_out(s: State, e: int, bank: int, weight: float) -> None:
+    """Error and scale of the last row by expert ``e``, had it not learned it at ``weight``."""
+    facts = s.facts[e]
+    rest = max(1.0 - weight * facts[SPREAD], LEAST_REST)
+    facts[ERROR] = (facts[RAW] - level_of(s, bank) * facts[LEVERAGE]) / rest
+    facts[SCALE] = 1.0 + facts[SPREAD] / rest
+    if bank == ANCHORED and s.counters[PRECISION] > 0.0:
+        facts[SCALE] += (facts[LEVERAGE] / rest) ** 2 / s.counters[PRECISION]
+
+
+@lean_kernel
+def predict_again(s: State, c: float, action: Array, reward: float, age: float) -> None:
+    """Let every expert predict a reward that it has learned, as if it had not."""
+    for bank in range(2):
+        deviation = row_of(s, bank, action)
+        y = _seen_again(s, bank, reward) / deviation
+        for j in range(int(s.counters[EXPERTS])):
+            e = 2 * j + bank
+            predict(s, e, s.rows[bank], y, 1.0 - bank)
+            leave_out(s, e, bank, weight_of(s, c, e, age))
+        s.counters[INFLATION] = deviation * deviation
+
+
+@lean_kernel
 def _change_bank(
-    s: State, c: float, bank: int, deviation: float, old: float, new: float, age: float
+    s: State,
+    c: float,
+    bank: int,
+    deviation: float,
+    old: float,
+    new: float,
+    age: float,
+    judged: bool,
 ) -> float:
-    """Correct the sums of a bank, and judge its experts by the new reward."""
+    """Correct the sums of a bank, and judge its experts by the new reward if the old one was."""
     x, freedom = s.rows[bank], degrees_of_freedom(s)
-    y, difference = old - s.counters[ORIGIN], (new - old) / deviation
-    if bank == CENTRED and s.trackers[LEVELS - 1, TRACKED] > 0.0:
-        y -= s.trackers[LEVELS - 1, TRACKED_REWARDS] / s.trackers[LEVELS - 1, TRACKED]
-    level = fixed_level(s) if bank == ANCHORED else 0.0
+    y, difference = _seen_again(s, bank, old), (new - old) / deviation
     before = after = 0.0
     for j in range(int(s.counters[EXPERTS])):
         e = 2 * j + bank
         predict(s, e, x, y / deviation, 1.0 - bank)
         facts, weight = s.facts[e], weight_of(s, c, e, age)
-        rest = max(1.0 - weight * facts[SPREAD], LEAST_REST)
-        error = (facts[RAW] - level * facts[LEVERAGE]) / rest
-        scale = 1.0 + facts[SPREAD] / rest
-        if bank == ANCHORED and s.counters[PRECISION] > 0.0:
-            scale += (facts[LEVERAGE] / rest) ** 2 / s.counters[PRECISION]
+        leave_out(s, e, bank, weight)
+        error, scale = facts[ERROR], facts[SCALE]
         variance = freedom * s.counters[VARIANCE] * scale
         was, now = error**2, (error + difference) ** 2
         law = np.log((1.0 + was / variance) / (1.0 + now / variance))
@@ -126,7 +171,7 @@ def _change_bank(
         add_moment(s.moments[e], x, difference, stored)
         for i in range(x.size):
             s.thetas[e, i] += stored * difference * s.images[e, i]
-    if any_variation(s):
+    if judged and any_variation(s):
         _weigh_again(s, bank)
     return after - before
 
@@ -176,10 +221,8 @@ def change_noise(
     n[REWARD_MEAN] += shift
     squares = n[REWARD_SQUARES] + faded * squares - n[REWARD_COUNT] * shift * shift
     n[REWARD_SQUARES] = max(squares, 0.0)
-    variance = variance_seen(s, c)
-    if variance > 0.0:
-        if not known:
-            n[VARIANCE] = variance
+    variance = estimate_variance(s, c, known)
+    if variance > 0.0 and gained != 0.0:
         kept = (1.0 - 1.0 / tail_memory) ** passed / tail_memory
         n[KURTOSIS] = max(n[KURTOSIS] + kept * fourth_power(max(gained, 0.0), variance), 1.0)
 

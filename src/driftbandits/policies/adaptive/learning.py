@@ -9,9 +9,10 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from .amending import change_noise, change_reward, forget_along
+from .amending import change_noise, change_reward, forget_along, predict_again
 from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
 from .level import (
+    add_to_means,
     apply_level,
     centre,
     learn_level,
@@ -21,7 +22,13 @@ from .level import (
     weigh_banks,
     weigh_trackers,
 )
-from .noise import any_variation, measure_noise, measure_ratio
+from .noise import (
+    any_variation,
+    count_residual,
+    count_reward,
+    estimate_variance,
+    measure_ratio,
+)
 from .state import (
     ANCHORED,
     CENTRED,
@@ -41,12 +48,14 @@ class Parameters(NamedTuple):
     """What the kernels need to know of a configuration; all of them floats."""
 
     coordinates: float
+    provisional: float  # 1 where rewards are judged when they are settled
     known: float  # 1 where the noise level is given, 0 where it is estimated
     exploration: float
     share: float
     never: float
     ridge: float
     conviction: float
+    doubt: float
     audit_every: float
     audit_radius: float
     curiosity: float
@@ -58,12 +67,18 @@ class Parameters(NamedTuple):
 
 @lean_kernel
 def predict_all(s: State, banks: int, reward: float) -> float:
-    """Let every expert predict; returns the squared error in units of its predicted variance."""
+    """Let every expert predict; returns `mixed_residual`."""
     for bank in range(banks):
         y = seen_by(s, bank, reward)
         for j in range(int(s.counters[EXPERTS])):
             predict(s, 2 * j + bank, s.rows[bank], y, 1.0 - bank)
             apply_level(s, 2 * j + bank, bank)
+    return mixed_residual(s, banks)
+
+
+@lean_kernel
+def mixed_residual(s: State, banks: int) -> float:
+    """The squared error in units of its predicted variance, over all experts."""
     residual = residual_of(s, ANCHORED)
     if banks == 2:
         share = 1.0 / (1.0 + np.exp(-s.counters[LEAN]))
@@ -78,7 +93,7 @@ def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float)
     if banks == 2:
         weigh_trackers(s, action, reward)
         centred = judge(s, CENTRED) - 0.5 * np.log(s.counters[INFLATION])
-        weigh_banks(s, centred - anchored, p.conviction)
+        weigh_banks(s, centred - anchored, p.conviction, p.doubt)
 
 
 @lean_kernel
@@ -90,9 +105,14 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     restore(s, p.coordinates, p.ridge)
     banks = 2 if centre(s, action, age) else 1
     residual = predict_all(s, banks, reward)
-    if any_variation(s):
+    settled, known = p.provisional == 0.0, p.known > 0.0
+    if settled and any_variation(s):
         judge_all(p, s, banks, action, reward)
-    measure_noise(s, p.coordinates, reward, residual, p.noise_memory, p.tail_memory, p.known > 0.0)
+    count_reward(s, reward, p.noise_memory)
+    if settled:
+        count_residual(s, p.coordinates, residual, p.noise_memory, p.tail_memory, known)
+    else:
+        estimate_variance(s, p.coordinates, known)
     bank = bank_in_force(s)
     measure_ratio(s, in_force(s, bank, p.share), level_of(s, bank))
     learn_level(s, in_force(s, ANCHORED, p.share))
@@ -128,10 +148,30 @@ def fits(p: Parameters, s: State, rounds: float) -> bool:
 
 
 @lean_kernel
+def settle(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
+    """Judge by a reward that was provisional so far, as if it had not been learned."""
+    add_to_means(s, action, reward, age, -1.0)
+    predict_again(s, p.coordinates, action, reward, age)
+    residual = mixed_residual(s, 2)
+    if any_variation(s):
+        judge_all(p, s, 2, action, reward)
+    add_to_means(s, action, reward, age, 1.0)
+    count_residual(s, p.coordinates, residual, p.noise_memory, p.tail_memory, p.known > 0.0)
+
+
+@lean_kernel
 def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
-    """Change all sums, and judge by the new reward in the place of the old one."""
-    x = in_force(s, ANCHORED, p.share)
-    gained = change_reward(s, p.coordinates, x, action, old, new, age)
+    """Change all sums, and judge by the new reward in the place of the old one.
+
+    A provisional reward was not judged yet. It is when it is amended to itself.
+    """
+    if p.provisional > 0.0 and old == new:
+        settle(p, s, action, new, age)
+        return True
+    x, judged = in_force(s, ANCHORED, p.share), p.provisional == 0.0
+    gained = change_reward(s, p.coordinates, x, action, old, new, age, judged)
+    if not judged:
+        gained = 0.0
     change_noise(
         s,
         p.coordinates,

@@ -21,7 +21,11 @@ nearly the same over h rounds cancels. h is weighed by how well it predicts, lik
 
 **Which.** While one action is played again and again, a level that moves and an action that moves
 look the same. So evidence counts in proportion to how far the action is from the recent ones. It
-decides at 3 nats, and one reward adds 0.3 at most: a sudden change is not taken for a level.
+decides at 1 nat, and one reward adds 0.3 at most: a sudden change is not taken for a level.
+
+**Falls.** A level that moves hides what the action that is played loses by itself. So when rewards
+fall faster than the running mean in force expects, the anchored bank takes over: it tries other
+actions, and what they give tells a level that fell from an action that fell.
 """
 
 from __future__ import annotations
@@ -38,6 +42,8 @@ from .state import (
     CENTRED,
     ERROR,
     EXPERTS,
+    FALL,
+    FALL_FROM,
     INFLATION,
     LATEST,
     LEAN,
@@ -57,6 +63,7 @@ from .state import (
     TRACKED,
     TRACKED_REWARDS,
     TRACKER,
+    TRACKER_LAW,
     TRACKER_WEIGHT,
     VARIANCE,
     WEIGHT,
@@ -70,6 +77,8 @@ MOST_AGAINST = 1.0
 MOST_LEAN = 28.0  # evidence beyond this is not kept, so that it can turn within a few dozen rewards
 TRACKER_SHARE = 0.4  # as for the expert in force: too long a memory costs more than too short a one
 NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; squares of that must not vanish
+ROUNDING = 1e-12
+MOST_ODDS = 1e200  # as good as any
 LOOSE = 1.0  # κ is at most this while the level moves: the fixed level is as good as one reward
 
 
@@ -123,16 +132,24 @@ def centre(s: State, action: Array, age: float) -> bool:
 
 
 @lean_kernel
-def track(s: State, action: Array, reward: float, age: float) -> None:
-    """Add a reward to the running means, and take the one in force from their weights."""
+def add_to_means(s: State, action: Array, reward: float, age: float, sign: float) -> None:
+    """Add a reward to the running means; at ``sign`` −1, take out one that they hold."""
     behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
-    total, found = 0.0, LEVELS - 1
-    for h in range(LEVELS - 1, -1, -1):
-        weight = level_discount(h) ** behind if behind > 0.0 else 1.0
-        s.trackers[h, TRACKED] += weight
+    for h in range(LEVELS):
+        weight = sign * level_discount(h) ** behind if behind > 0.0 else sign
+        count = s.trackers[h, TRACKED] + weight
+        # What rounding leaves where the reward was all that a mean held is no reward.
+        s.trackers[h, TRACKED] = count if count > ROUNDING else 0.0
         s.trackers[h, TRACKED_REWARDS] += weight * (reward - s.counters[ORIGIN])
         for i in range(action.size):
             s.trackers[h, SUMS + i] += weight * action[i]
+
+
+@lean_kernel
+def track(s: State, action: Array, reward: float, age: float) -> None:
+    """Add a reward to the running means, and take the one in force from their weights."""
+    add_to_means(s, action, reward, age, 1.0)
+    total, found = 0.0, LEVELS - 1
     for h in range(LEVELS - 1):
         total += s.trackers[h, TRACKER_WEIGHT]
         if total >= TRACKER_SHARE:
@@ -154,8 +171,8 @@ def weigh_trackers(s: State, action: Array, reward: float) -> None:
     total = 0.0
     for h in range(LEVELS):
         tracker = s.trackers[h]
+        tracker[TRACKER_LAW] = 0.0
         if tracker[TRACKED] < NOTHING_LEFT:  # it predicts nothing, for certain: its law is zero
-            tracker[TRACKER_WEIGHT] = 0.0
             continue
         error = reward - s.counters[ORIGIN] - tracker[TRACKED_REWARDS] / tracker[TRACKED]
         for i in range(action.size):
@@ -163,12 +180,30 @@ def weigh_trackers(s: State, action: Array, reward: float) -> None:
         scale = 1.0 + 1.0 / tracker[TRACKED] + spread
         square = error * error / (freedom * s.counters[VARIANCE] * scale)
         law = np.exp(max(-0.5 * (freedom + 1.0) * np.log(1.0 + square), -300.0)) / np.sqrt(scale)
-        tracker[TRACKER_WEIGHT] *= law
-        total += tracker[TRACKER_WEIGHT]
+        tracker[TRACKER_LAW] = law
+        total += tracker[TRACKER_WEIGHT] * law
+    notice_falls(s)
     share = 1.0 / s.counters[OBSERVATIONS]
     for h in range(LEVELS):
-        kept = (1.0 - share) * s.trackers[h, TRACKER_WEIGHT] / total
+        kept = (1.0 - share) * s.trackers[h, TRACKER_WEIGHT] * s.trackers[h, TRACKER_LAW] / total
         s.trackers[h, TRACKER_WEIGHT] = kept + share / LEVELS
+
+
+@lean_kernel
+def notice_falls(s: State) -> None:
+    """Odds of the shorter running means, where they are lower, against the one in force before."""
+    if s.counters[FALL] == 1.0:
+        s.counters[FALL_FROM] = s.counters[TRACKER]
+    high = s.trackers[int(s.counters[FALL_FROM])]
+    before = after = 0.0
+    for h in range(int(s.counters[FALL_FROM])):
+        low = s.trackers[h]
+        if low[TRACKED_REWARDS] * high[TRACKED] < high[TRACKED_REWARDS] * low[TRACKED]:
+            before += low[TRACKER_WEIGHT]
+            after += low[TRACKER_WEIGHT] * low[TRACKER_LAW]
+    if before > 0.0 and high[TRACKER_LAW] > 0.0:
+        odds = s.counters[FALL] * after / (before * high[TRACKER_LAW])
+        s.counters[FALL] = min(MOST_ODDS, max(1.0, odds))
 
 
 @lean_kernel
@@ -206,14 +241,17 @@ def moved(s: State) -> float:
 
 
 @lean_kernel
-def weigh_banks(s: State, gained: float, conviction: float) -> None:
+def weigh_banks(s: State, gained: float, conviction: float, doubt: float) -> None:
     """Take in ``gained`` nats for a level that moves, and decide which bank is in force."""
     c = s.counters
     lean = c[LEAN] + min(MOST_FOR, max(-MOST_AGAINST, gained * moved(s)))
     c[LEAN] = min(MOST_LEAN, max(-MOST_LEAN, lean))
+    if c[FALL] > doubt:
+        c[FALL] = 1.0
+        c[LEAN] = min(c[LEAN], 0.0)
     if c[LEAN] > conviction:
         c[MOVING] = 1.0
-    elif c[LEAN] < 0.0:
+    elif c[LEAN] <= 0.0:
         c[MOVING] = 0.0
 
 

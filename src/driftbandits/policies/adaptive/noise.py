@@ -45,16 +45,8 @@ def any_variation(s: State) -> bool:
 
 
 @lean_kernel
-def measure_noise(
-    s: State,
-    c: float,
-    reward: float,
-    residual: float,
-    noise_memory: float,
-    tail_memory: float,
-    known: bool,
-) -> None:
-    """σ̂² from the squared residuals of late unless it is ``known``, and κ̂."""
+def count_reward(s: State, reward: float, noise_memory: float) -> None:
+    """Take a reward into the mean and the variance of late."""
     n = s.counters
     kept = 1.0 - 1.0 / noise_memory
     n[REWARD_COUNT] = kept * n[REWARD_COUNT] + 1.0
@@ -62,15 +54,31 @@ def measure_noise(
     n[REWARD_MEAN] += away / n[REWARD_COUNT]
     n[REWARD_SQUARES] *= kept
     n[REWARD_SQUARES] += away * (reward - n[ORIGIN] - n[REWARD_MEAN])
+
+
+@lean_kernel
+def count_residual(
+    s: State, c: float, residual: float, noise_memory: float, tail_memory: float, known: bool
+) -> None:
+    """σ̂² from the squared residuals of late unless it is ``known``, and κ̂."""
+    n = s.counters
     if n[OBSERVATIONS] == 1.0:  # which any level fits
         return
+    kept = 1.0 - 1.0 / noise_memory
     n[RESIDUALS] = kept * n[RESIDUALS] + residual
     n[COUNT] = kept * n[COUNT] + 1.0
-    variance = variance_seen(s, c)
+    variance = estimate_variance(s, c, known)
     if variance > 0.0:
-        if not known:
-            n[VARIANCE] = variance
         n[KURTOSIS] += (fourth_power(residual, variance) - n[KURTOSIS]) / tail_memory
+
+
+@lean_kernel
+def estimate_variance(s: State, c: float, known: bool) -> float:
+    """Write σ̂² unless it is ``known``; returns the variance seen."""
+    variance = variance_seen(s, c)
+    if variance > 0.0 and not known:
+        s.counters[VARIANCE] = variance
+    return variance
 
 
 @lean_kernel

@@ -29,6 +29,7 @@ from .state import (
     DISCOUNT,
     EVIDENCE,
     EXPERTS,
+    FALL_FROM,
     LEVELS,
     MOVING,
     ORIGIN,
@@ -55,6 +56,7 @@ CONSTANTS = (
     "never",
     "ridge",
     "conviction",
+    "doubt",
     "audit_every",
     "audit_radius",
     "curiosity",
@@ -82,6 +84,9 @@ class AdaptivePolicy(Policy):
 
     Attributes:
         noise: Standard deviation σ of the rewards' noise; estimated unless given.
+        provisional: Rewards are assumed when they are learned. The sums hold them at once, and
+            `amend` changes them; memories, level and noise are judged by a reward when `amend`
+            settles it, with old = new. For rewards such as clicks, of which the absence is assumed.
         exploration: c, widths in units of σ̂. Not a confidence radius: smaller than any that is
             proved. Larger values try again more often what looked bad.
         coordinates: The number of coordinates that memories are reckoned by: d unless given.
@@ -93,6 +98,9 @@ class AdaptivePolicy(Policy):
         curiosity: β, for actions that are known much less than those usually played.
         conviction: Evidence in nats at which the level is taken to move. Not at once: the anchored
             bank, if it is wrong, plays what shows this; the centred bank may not.
+        doubt: Odds that rewards fell faster than a level does, at which the anchored bank takes
+            over to have a look. A look costs a few trials; a fall that is taken for the level costs
+            the gap in every round.
         audit_every: Rounds of which one is an audit. Where arms stay, trying again takes a few
             rounds per memory; where actions are fresh, every audit is a loss.
         audit_radius: Widths in audits, in units of those in other rounds.
@@ -111,12 +119,14 @@ class AdaptivePolicy(Policy):
 
     action_bound: float = LARGEST_BOUND
     noise: float | None = None
+    provisional: bool = False
     exploration: float = 1.0
     coordinates: int | None = None
     share: float = 0.4
     never: float = 0.6
     ridge: float = 0.1
-    conviction: float = 3.0
+    conviction: float = 1.0
+    doubt: float = 30.0
     audit_every: float = 25.0
     audit_radius: float = 0.4
     curiosity: float = 0.5
@@ -128,6 +138,19 @@ class AdaptivePolicy(Policy):
     def tuned(cls, problem: Problem) -> Self:
         """The defaults: of the problem only the dimension is used."""
         return cls(dim=problem.dim)
+
+    @property
+    def provisional_rewards(self) -> bool:
+        """Whether rewards are provisional until `amend` settles them, with old = new."""
+        return self.provisional
+
+    def with_provisional_rewards(self, provisional: bool) -> Self:
+        """The same knowledge in a policy whose rewards are, or are not, provisional."""
+        if provisional == self.provisional:
+            return self
+        other = type(self)(**{**self.config, "provisional": provisional})
+        other.restore(self.state())
+        return other
 
     @property
     def theta(self) -> Array:
@@ -243,7 +266,7 @@ class AdaptivePolicy(Policy):
             non_negative(name, getattr(self, name))
         for name in ("share", "never", "false_alarms"):
             open_unit(name, getattr(self, name))
-        for name in ("ridge", "audit_every", "noise_memory", "tail_memory"):
+        for name in ("ridge", "doubt", "audit_every", "noise_memory", "tail_memory"):
             positive(name, getattr(self, name))
             if name != "ridge" and not getattr(self, name) > 1:
                 raise ValueError(f"{name} must be more than 1, got {getattr(self, name)!r}")
@@ -258,10 +281,13 @@ class AdaptivePolicy(Policy):
             whole("coordinates", self.coordinates, least=1)
 
     def _make_parameters(self) -> Parameters:
-        names = Parameters._fields[2:-1]
+        names = Parameters._fields[3:-1]
         chosen = {name: getattr(self, name) for name in names}
         known = float(self.noise is not None)
-        return Parameters(coordinates=self._c, known=known, **chosen, temperature=0.0)
+        provisional = float(self.provisional)
+        return Parameters(
+            coordinates=self._c, provisional=provisional, known=known, **chosen, temperature=0.0
+        )
 
     def _initial_state(self) -> State:
         state = initial_state(dim=self.dim)
@@ -296,6 +322,7 @@ class AdaptivePolicy(Policy):
         return {
             EXPERTS: (1, min(rows) // 2),
             TRACKER: (0, LEVELS - 1),
+            FALL_FROM: (0, LEVELS - 1),
             MOVING: (0, 1),
             **super()._counter_ranges(state),
         }

@@ -30,8 +30,10 @@ MOVING = 15  # 1 while the centred bank is in force
 LATEST = 16  # the latest round of which there was a reward
 TRACKER = 17  # h, the running mean in force
 INFLATION = 18  # F, variance of a centred reward in units of σ²
-DETECTIONS = 19
-COUNTERS = 20
+FALL = 19  # odds that rewards have fallen from the running mean FALL_FROM
+FALL_FROM = 20
+DETECTIONS = 21
+COUNTERS = 22
 
 # Columns of ``facts``, one row per expert.
 WEIGHT = 0  # by how well it has predicted of late; those of a bank sum to one
@@ -59,7 +61,8 @@ ANCHORED, CENTRED = 0, 1
 TRACKED = 0  # how many rewards, discounted
 TRACKED_REWARDS = 1  # their sum, discounted
 TRACKER_WEIGHT = 2  # by how well it predicts
-SUMS = 3
+TRACKER_LAW = 3  # density of the last reward, by its prediction
+SUMS = 4
 
 SHORTEST = 2.0  # memory of the first expert, in units of c
 GROWTH = 4.0  # ratio of neighbouring memories
@@ -122,7 +125,7 @@ def experts_at(c: float, clock: float) -> int:
 def initial_state(*, dim: int) -> State:
     """One expert in each bank, which has seen nothing."""
     counters, facts = np.zeros(COUNTERS), np.zeros((2, FACTS))
-    counters[[EXPERTS, VARIANCE, RATIO, INFLATION]] = 1.0
+    counters[[EXPERTS, VARIANCE, RATIO, INFLATION, FALL]] = 1.0
     counters[KURTOSIS] = NORMAL_KURTOSIS
     facts[:, [WEIGHT, EVIDENCE, UNIT, DISCOUNT, PRIOR]] = 1.0
     facts[:, CHANGES] = -1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from functools import lru_cache
 
-from .asgi import Headers
+from .heads import Headers
 from .keys import ANYONE, ROLES, Caller, Keyring, Role, presented_key
 from .problems import Problem
 

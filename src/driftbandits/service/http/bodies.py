@@ -7,47 +7,24 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from .asgi import Headers, Receive
+from ..messages import DecisionRequest
+from ..recurring import Actions, Recurring, undecoded
+from .heads import Headers
 from .limits import Limits
 from .problems import Problem, of_value
 
 Value = TypeVar("Value")
 
 
-class Disconnected(Exception):  # noqa: N818 - an event, nobody's error
-    """The client went away before its request was complete."""
-
-
-async def read_body(receive: Receive, headers: Headers, limits: Limits) -> bytes:
-    """The whole body, or 413 as soon as it is known to be too long."""
+def check_length(headers: Headers, limits: Limits) -> None:
+    """Refuse a body that its head says is too long."""
     for name, value in headers:
         if name == b"content-length" and int(value) > limits.body_bytes:
-            raise _too_long(limits)
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise Disconnected
-    body: bytes = message["body"]
-    if not message["more_body"]:
-        return _within(body, limits)
-    pieces, length = [body], len(body)
-    while message["more_body"]:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        pieces.append(message["body"])
-        length += len(pieces[-1])
-        if length > limits.body_bytes:
-            raise _too_long(limits)
-    return b"".join(pieces)
+            raise too_long(limits)
 
 
-def _within(body: bytes, limits: Limits) -> bytes:
-    if len(body) > limits.body_bytes:
-        raise _too_long(limits)
-    return body
-
-
-def _too_long(limits: Limits) -> Problem:
+def too_long(limits: Limits) -> Problem:
+    """The refusal of a body that is too long."""
     rule = f"a body must have at most {limits.body_bytes} bytes"
     return Problem(413, "body_too_long", "Body too long", rule)
 
@@ -69,10 +46,40 @@ class Body(Generic[Value]):
             raise Problem(400, "not_json", "Body is not JSON", str(error)) from None
         except RecursionError:
             raise _too_deep(self._depth) from None
+        self._check_depth(body, value)
+        return value
+
+    def _check_depth(self, body: bytes, value: Any) -> None:
         # An opening bracket per level: few brackets cannot be nested deeply.
         if body.count(b"{") + body.count(b"[") > self._depth and _deeper(value, self._depth):
             raise _too_deep(self._depth)
-        return value
+
+
+class DecisionBody(Body[DecisionRequest]):
+    """What turns bytes into requests for decisions, whose actions have often come before."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(DecisionRequest, limits)
+        self._around = msgspec.json.Decoder(undecoded(DecisionRequest, "actions")).decode
+        self._actions = Recurring(msgspec.json.Decoder(Actions).decode)
+
+    def read(self, body: bytes) -> DecisionRequest:
+        """The request of a body; what is wrong is refused with its place."""
+        try:
+            found: Any = self._around(body)
+            actions = self._actions.read(found.actions)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return super().read(body)  # which says where it is wrong
+        request = DecisionRequest(
+            actions=actions,
+            event_id=found.event_id,
+            context=found.context,
+            exclude=found.exclude,
+            defer=found.defer,
+            baseline=found.baseline,
+        )
+        self._check_depth(body, request)
+        return request
 
 
 def _too_deep(depth: int) -> Problem:
@@ -96,6 +103,6 @@ def _inside(value: Any) -> Sequence[Any]:
         value = [getattr(value, name) for name in value.__struct_fields__]
     elif isinstance(value, dict):
         value = list(value.values())
-    elif not isinstance(value, list):
+    elif not isinstance(value, (list, tuple)):
         return ()
-    return [inner for inner in value if isinstance(inner, (dict, list, msgspec.Struct))]
+    return [inner for inner in value if isinstance(inner, (dict, list, tuple, msgspec.Struct))]

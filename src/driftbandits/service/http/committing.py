@@ -62,18 +62,16 @@ class Committer:
         failed: Callable[[JournalError], None] = end_process,
     ) -> None:
         self._house, self._measured, self._failed = house, measured, failed
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting = list[Callable[[], None]]()
         self._deadline = 0.0
 
-    def durable(self) -> asyncio.Future[None]:
-        """A future that is done once everything that has run so far is on disk."""
-        loop = asyncio.get_running_loop()
-        future = loop.create_future()
+    def then(self, call: Callable[[], None]) -> None:
+        """Call once everything that has run so far is on disk."""
         if not self._waiting:
+            loop = asyncio.get_running_loop()
             self._deadline = loop.time() + _LONGEST_GATHERING
             loop.call_soon(self._gather, loop, 0)
-        self._waiting.append(future)
-        return future
+        self._waiting.append(call)
 
     def _gather(self, loop: asyncio.AbstractEventLoop, before: int) -> None:
         """Commit, unless the last tick brought more requests: then the next may as well."""
@@ -85,9 +83,11 @@ class Committer:
     def _commit(self) -> None:
         waiting, self._waiting = self._waiting, []
         self.commit_now()
-        for future in waiting:
-            if not future.done():  # a cancelled request no longer waits
-                future.set_result(None)
+        for call in waiting:
+            try:
+                call()
+            except Exception as error:  # one answer that cannot be sent holds up no other
+                _log.error("an answer could not be sent", exc_info=error)
 
     def commit_now(self) -> None:
         """Commit what is pending, if anything is."""

@@ -14,7 +14,7 @@ from ..house import House
 from ..messages import ActivationAnswer, DecisionAnswer, DecisionRequest, PolicyView, RewardAnswer
 from ..policy_settings import PolicySettings
 from ..warming import warm
-from .bodies import Body
+from .bodies import Body, DecisionBody
 from .limits import Limits
 from .problems import Problem, of_service
 from .routing import Answer, Call, Query, Route, json_answer, query_values
@@ -42,7 +42,7 @@ class Endpoints:
 
     def __init__(self, house: House, limits: Limits) -> None:
         self._house, self._limits = house, limits
-        self._decision = Body(DecisionRequest, limits)
+        self._decision = DecisionBody(limits)
         self._decisions = Body(DecisionBatch, limits)
         self._reward = Body(RewardBody, limits)
         self._rewards = Body(RewardBatch, limits)

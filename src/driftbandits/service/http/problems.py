@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http
 from typing import Any
 
 import msgspec
@@ -30,11 +29,6 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
         super().__init__(f"{title}: {detail}")
         self.status, self.code, self.title, self.detail = status, code, title, detail
         self.field = field
-
-    @property
-    def closes(self) -> bool:
-        """Whether the rest of the connection cannot be trusted, or is not wanted."""
-        return self.status in (408, 413, 431)
 
     def document(self) -> dict[str, Any]:
         """The members of the document."""
@@ -75,21 +69,4 @@ def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
         headers.append((b"retry-after", b"%d" % RETRY_AFTER_SECONDS))
     if problem.status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="driftbandits"'))
-    if problem.closes:
-        headers.append((b"connection", b"close"))
     return headers
-
-
-def problem_bytes(problem: Problem) -> bytes:
-    """A whole answer of HTTP/1.1, for connections that never reach the application."""
-    body = _encode(problem.document())
-    lines = [b"HTTP/1.1 %d %s" % (problem.status, _phrase(problem.status))]
-    lines += [b"%s: %s" % header for header in headers_of(problem)]
-    lines += [b"content-length: %d" % len(body)]
-    if not problem.closes:
-        lines.append(b"connection: close")
-    return b"\r\n".join([*lines, b"", body])
-
-
-def _phrase(status: int) -> bytes:
-    return http.HTTPStatus(status).phrase.encode()

@@ -1,86 +1,293 @@
-"""What uvicorn's protocol leaves open: bounds on heads, on connections, and on patience.
+"""One HTTP/1.1 connection: from bytes to requests, and from answers to bytes.
 
-uvicorn waits for ever for the first bytes, the rest of a head or the rest of a body, and its
-parser takes heads of any length. A few slow or half-open clients could hold every connection.
+httptools parses. What it leaves open is bounded here: the length of heads and bodies, how long a
+request may take to arrive, how long nothing may come, and how long answers may stay unread.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections import deque
+from typing import cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
 
+from .app import App, Request
+from .bodies import too_long
+from .heads import Head, Headers, path_and_query
 from .limits import Limits
-from .problems import Problem, problem_bytes
+from .problems import Problem
+from .routing import Answer, problem_answer
+from .streams import MEDIA_TYPE as EVENTS_TYPE
+from .streams import Stream
+from .writing import answer_bytes, endless_head
 
-_BUSY = Problem(503, "too_many_connections", "Too many connections", "try again in a second")
+_CROWD = Problem(503, "too_many_connections", "Too many connections", "try again in a second")
 _LONG = Problem(431, "head_too_long", "Request head too long", "send fewer or shorter headers")
 _SLOW = Problem(408, "too_slow", "Request too slow", "the request did not arrive in time")
+_NOT_HTTP = Problem(400, "not_http", "Not HTTP", "the bytes that came are not HTTP/1.1")
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+# Seconds for which bytes are still taken after the last answer: closing at once would make the
+# kernel tell the client of a broken connection, and the client might never see the answer.
+_LINGER = 2.0
 
 
-class BoundedProtocol(HttpToolsProtocol):
-    """An HTTP/1.1 connection that is allowed so much, and no more.
+class Connection(asyncio.Protocol):
+    """A connection that is allowed so much, and no more.
 
-    Times are looked at once per second (`sweep`) instead of by a timer per request.
+    Requests run one at a time and in order, so that answers are in order as well. A request that
+    came while another runs waits, and nothing more is read meanwhile. Times are looked at once per
+    second (`look`) instead of by a timer per request.
+
+    Args:
+        app: What answers.
+        others: All connections of the server; this one adds and removes itself.
+        limits: How much is taken of what.
     """
 
-    limits = Limits()  # of the class: uvicorn makes the instances
+    def __init__(self, app: App, others: set[Connection], limits: Limits) -> None:
+        self._app, self._others, self._limits = app, others, limits
+        self._loop = asyncio.get_running_loop()
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport = cast(asyncio.Transport, None)
+        # The request that is arriving.
+        self._url, self._headers, self._head_bytes = b"", Headers(), 0
+        self._pieces, self._body_bytes = list[bytes](), 0
+        self._arriving: Request | None = None
+        self._expects = False  # the client waits for leave to send the body
+        self._unparsed = 0  # bytes since something was complete
+        # Those that have come, and whether one of them runs.
+        self._waiting = deque[tuple[Request, bytes]]()
+        self._running = self._starting = self._paused = False
+        self._last = False  # nothing that comes from now on is a request
+        self._finished = False  # the client sends nothing more
+        # Times; None: does not apply.
+        self._since: float | None = self._loop.time()  # a request began to arrive
+        self._quiet = 0.0  # the last answer was sent
+        self._unread: float | None = None  # answers began to pile up
+        self._ended: float | None = None  # the last answer was sent, and nothing is awaited
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    # --- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection, or send it away where there are too many."""
-        super().connection_made(transport)
-        self.head_bytes = 0  # since the last head was complete
-        self.arriving_since: float | None = self.loop.time()  # None: the request is all there
-        if len(self.connections) > self.limits.connections:
-            self.refuse(_BUSY)
+        self._transport = cast(asyncio.Transport, transport)
+        self._others.add(self)
+        if len(self._others) > self._limits.connections:
+            self._last = True
+            self._transport.write(answer_bytes(problem_answer(_CROWD), closes=True))
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget what has not run."""
+        self._others.discard(self)
+        self._last = True
+        self._give_up()
+        for request, _ in self._waiting:
+            self._app.drop(request)
+        self._waiting.clear()
 
     def data_received(self, data: bytes) -> None:
-        """Parse; but not a head without end."""
-        if self.transport.is_closing():
+        """Parse, and run what is complete."""
+        if self._last:
             return
-        if self.arriving_since is None:
-            self.arriving_since = self.loop.time()
-        self.head_bytes += len(data)
-        super().data_received(data)
-        if self.head_bytes > self.limits.head_bytes and not self.transport.is_closing():
-            self.refuse(_LONG)
+        self._unparsed += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:  # has been answered as if it were none
+            self._last = True
+        except httptools.HttpParserError:
+            if not self._last:
+                self._refuse(_NOT_HTTP)
+        if not self._last and self._unparsed > self._limits.head_bytes:
+            self._refuse(_LONG)
+        self._start()
+
+    def eof_received(self) -> bool:
+        """The client sends nothing more; whether it may still read."""
+        self._last = self._finished = True
+        self._give_up()
+        return self._running or bool(self._waiting)
+
+    def pause_writing(self) -> None:
+        """The client does not read its answers."""
+        self._unread = self._loop.time()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        self._unread = None
+        self._start()
+
+    # --- what the parser calls
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        if self._since is None:
+            self._since = self._loop.time()
+        self._url, self._headers, self._head_bytes = b"", [], 0
+        self._pieces, self._body_bytes, self._expects = [], 0, False
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of the first line."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer, which nobody looks at."""
+        self._head_bytes += len(name) + len(value) + 4  # with ": " and the end of the line
+        if self._arriving is None:
+            name = name.lower()
+            self._headers.append((name, value))
+            if name == b"expect":
+                self._expects = value.lower() == b"100-continue"
 
     def on_headers_complete(self) -> None:
-        """A head is complete: what follows is its body, which the application bounds."""
-        self.head_bytes = 0
-        super().on_headers_complete()
+        """The head is there: find who answers."""
+        self._unparsed = 0
+        if self._last:
+            return
+        if self._head_bytes + len(self._url) > self._limits.head_bytes:
+            self._refuse(_LONG)
+            return
+        path, query = path_and_query(self._url)  # an error here ends the parser
+        method = self._parser.get_method().decode("ascii")
+        self._arriving = self._app.open(Head(method, path, query, self._headers))
+        refusal = self._arriving.refusal
+        if refusal is not None and (self._expects or refusal.status == 413):
+            self._refuse_with(self._arriving)
+        elif self._expects and not self._running and not self._waiting:
+            self._transport.write(_CONTINUE)
 
     def on_body(self, body: bytes) -> None:
-        """Bytes of a body are none of a head."""
-        self.head_bytes = 0
-        super().on_body(body)
+        """A piece of a body."""
+        self._unparsed = 0
+        if self._arriving is None or not self._arriving.takes_body:
+            return
+        self._body_bytes += len(body)
+        if self._body_bytes > self._limits.body_bytes:
+            self._arriving.refusal = problem_answer(too_long(self._limits))
+            self._refuse_with(self._arriving)
+        else:
+            self._pieces.append(body)
 
     def on_message_complete(self) -> None:
-        """The request is all there."""
-        self.head_bytes, self.arriving_since = 0, None
-        super().on_message_complete()
+        """The request is all there; it runs when the parser is done."""
+        request, self._unparsed = self._arriving, 0
+        if request is None or self._last:
+            return
+        parser, pieces = self._parser, self._pieces
+        self._arriving = self._since = None
+        self._waiting.append((request, pieces[0] if len(pieces) == 1 else b"".join(pieces)))
+        if not parser.should_keep_alive() or parser.get_http_version() == "1.0":
+            self._last = True
 
-    def overdue(self, now: float) -> bool:
-        """Whether a request has been arriving for too long; a silent connection counts."""
-        since = self.arriving_since
-        return since is not None and now - since > self.limits.arrival_seconds
+    # --- requests and answers
 
-    def refuse(self, problem: Problem) -> None:
-        """Say why, unless an answer has begun, and close."""
-        cycle: Any = self.cycle  # None before the first request, whatever its annotation says
-        if cycle is None or cycle.response_complete or not cycle.response_started:
-            self.transport.write(problem_bytes(problem))
-        self.transport.close()
+    def _start(self) -> None:
+        """Run what waits, one after the other."""
+        if self._starting:
+            return
+        self._starting = True
+        while self._waiting and not self._running and self._unread is None:
+            self._running = True
+            self._app.run(*self._waiting.popleft(), self._answer)
+        self._starting = False
+        if bool(self._waiting) != self._paused and not self._transport.is_closing():
+            self._paused = not self._paused
+            if self._paused:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, with a problem document like every other refusal."""
-        self.refuse(Problem(400, "not_http", "Not HTTP", "the bytes that came are not HTTP/1.1"))
+    def _answer(self, request: Request, answer: Answer | Stream) -> None:
+        """Send an answer, and go on with what came meanwhile."""
+        self._running = False
+        transport = self._transport
+        if transport.is_closing():
+            return
+        without_body = request.head.method == "HEAD"
+        if isinstance(answer, Stream):
+            transport.write(endless_head(answer.status, EVENTS_TYPE))
+            self._last, self._running = True, not without_body
+            if without_body:
+                transport.close()
+            else:
+                self._app.keep(answer.run(transport))
+            return
+        closes = self._last_answer
+        transport.write(answer_bytes(answer, without_body=without_body, closes=closes))
+        self._quiet = self._loop.time()
+        if closes:
+            self._end()
+        elif self._waiting:
+            self._start()
 
+    @property
+    def _last_answer(self) -> bool:
+        """Whether nothing comes after the answer that is sent now."""
+        if self._waiting:
+            return False
+        return self._last or (self._app.draining and self._arriving is None)
 
-def sweep(connections: set[Any], now: float) -> int:
-    """Close the connections whose requests take too long to arrive, and return how many."""
-    slow = [c for c in connections if isinstance(c, BoundedProtocol) and c.overdue(now)]
-    for connection in slow:
-        connection.refuse(_SLOW)
-    return len(slow)
+    def _refuse(self, problem: Problem) -> None:
+        """Answer with a problem when its turn has come, and take nothing more."""
+        self._give_up()
+        self._refuse_with(self._app.refused(problem))
+
+    def _refuse_with(self, request: Request) -> None:
+        """Answer a request whose rest is not wanted, and take nothing more."""
+        self._arriving, self._last = None, True
+        self._pieces = []
+        self._waiting.append((request, b""))
+
+    def _give_up(self) -> None:
+        """Forget the request that is arriving."""
+        self._since = None
+        if self._arriving is not None:
+            self._app.drop(self._arriving)
+            self._arriving = None
+
+    def _end(self) -> None:
+        """Say that nothing more is sent, and close once the client has seen it."""
+        self._last, self._ended = True, self._loop.time()
+        if self._finished or not self._transport.can_write_eof():
+            self._transport.close()
+        else:
+            self._transport.write_eof()
+
+    # --- what the server calls
+
+    def look(self, now: float) -> bool:
+        """Close where patience is at its end; whether the client was too slow."""
+        limits = self._limits
+        if self._ended is not None:
+            sent = self._transport.get_write_buffer_size() == 0
+            if now - self._ended > (_LINGER if sent else limits.arrival_seconds):
+                self._transport.abort()
+            return False
+        if self._unread is not None and now - self._unread > limits.arrival_seconds:
+            self._transport.abort()
+            return True
+        if self._running or self._waiting:
+            return False
+        if self._since is not None:
+            if now - self._since > limits.arrival_seconds:
+                self._refuse(_SLOW)
+                self._start()
+                return True
+        elif now - self._quiet > limits.idle_seconds:
+            self._transport.close()
+        return False
+
+    def drain(self) -> bool:
+        """Close, unless a request has begun to come or an answer is still to leave: then True."""
+        begun = self._arriving is not None or (self._unparsed > 0 and not self._last)
+        sending = self._transport.get_write_buffer_size() > 0
+        if begun or sending or self._running or self._waiting:
+            return True
+        self._transport.close()
+        return False
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()

@@ -9,11 +9,9 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import uvicorn
 
 from ..errors import JournalError
 from ..house import House
@@ -24,12 +22,14 @@ from .endpoints import Endpoints
 from .keys import Keyring
 from .limits import Limits
 from .listening import Address
-from .protocol import BoundedProtocol, sweep
+from .protocol import Connection
 from .upkeep import Upkeep
 from .vitals import Vitals
 
 _log = logging.getLogger("driftbandits.service")
 _PERIOD = 1.0  # seconds between looks at deadlines and slow clients
+_STOP_PERIOD = 0.02  # seconds between looks at whether it is to end, and whether it can
+_BACKLOG = 4096  # connections that the kernel takes before the server does
 
 
 class Server:
@@ -60,7 +60,8 @@ class Server:
         self._upkeep = Upkeep(house, folder=backups, keep_days=keep_days)
         self._collect_seconds, self._collected = collect_seconds, 0.0
         self.app = make_app(house, keyring=keyring, limits=limits, upkeep=self._upkeep)
-        self._uvicorn = _Uvicorn(_config(self.app, limits))
+        self._limits, self._connections = limits, set[Connection]()
+        self._stopping = False
 
     @property
     def url(self) -> str:
@@ -72,31 +73,48 @@ class Server:
         """Serve until SIGTERM or SIGINT; then finish what is under way, and close the house."""
         if self._collect_seconds is not None:
             _calm_collector()
-        with asyncio.Runner(loop_factory=self._uvicorn.config.get_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=_new_loop()) as runner:
             runner.run(self._serve(ready))
         self._close()
 
     def stop(self) -> None:
         """Begin to end: no new connections, and answers to what is under way."""
         self.app.draining = True
-        self._uvicorn.should_exit = True
+        self._stopping = True
 
     async def _serve(self, ready: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(ValueError, RuntimeError):  # not in the main thread
                 loop.add_signal_handler(number, self.stop)
-        regular = asyncio.ensure_future(self._regularly(ready))
+        listening = await loop.create_server(
+            lambda: Connection(self.app, self._connections, self._limits),
+            sock=self._listener,
+            backlog=_BACKLOG,
+        )
+        regular = asyncio.ensure_future(self._regularly())
+        ready()
         try:
-            await self._uvicorn.serve(sockets=[self._listener])
+            while not self._stopping:
+                await asyncio.sleep(_STOP_PERIOD)
+            listening.close()
+            await self._drain()
         finally:
             regular.cancel()
 
-    async def _regularly(self, ready: Callable[[], None]) -> None:
+    async def _drain(self) -> None:
+        """Answer what is under way, within some time, and close all connections."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._limits.drain_seconds
+        while loop.time() < deadline:
+            if sum([c.drain() for c in tuple(self._connections)]) == 0:
+                break
+            await asyncio.sleep(_STOP_PERIOD)
+        for connection in tuple(self._connections):
+            connection.abort()
+
+    async def _regularly(self) -> None:
         """Once per second: close what has waited too long, and send slow clients away."""
-        while not self._uvicorn.started:
-            await asyncio.sleep(0.001)
-        ready()
         while True:
             await asyncio.sleep(_PERIOD)
             try:
@@ -113,7 +131,7 @@ class Server:
         if removed:
             _log.info("removed %d old records", removed)
         now = asyncio.get_running_loop().time()
-        self.app.vitals.slow_clients += sweep(self._uvicorn.server_state.connections, now)
+        self.app.vitals.slow_clients += sum([c.look(now) for c in tuple(self._connections)])
         if self._collect_seconds is not None and now - self._collected > self._collect_seconds:
             gc.collect()
             self._collected = now
@@ -147,6 +165,15 @@ def _personalizer(house: House, limits: Limits) -> list[Any]:
     return Personalizer(house, limits).routes()
 
 
+def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the event loop: uvloop's where there is one."""
+    try:
+        import uvloop
+    except ImportError:  # on Windows
+        return None
+    return uvloop.new_event_loop
+
+
 def _calm_collector() -> None:
     """Let full collections of garbage come when the server wants them, and not under load.
 
@@ -157,31 +184,3 @@ def _calm_collector() -> None:
     gc.freeze()
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, 10**9)
-
-
-class _Uvicorn(uvicorn.Server):
-    """uvicorn without its handling of signals: it ends the process before the house is closed."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def _config(app: App, limits: Limits) -> uvicorn.Config:
-    protocol = type("Protocol", (BoundedProtocol,), {"limits": limits})
-    # Heads of requests, where keys are, are never logged: no access log, no trace.
-    return uvicorn.Config(
-        app,
-        http=protocol,
-        ws="none",
-        loop="auto",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        backlog=4096,
-        timeout_keep_alive=round(limits.idle_seconds),
-        timeout_graceful_shutdown=round(limits.drain_seconds),
-    )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
-
-from .asgi import Receive, Send
 
 MEDIA_TYPE = b"text/event-stream"
 _PERIOD = 1.0  # seconds
@@ -24,24 +22,10 @@ class Stream(NamedTuple):
     ended: Callable[[], bool]
     status: int = 200
 
-    async def run(
-        self, receive: Receive, send: Send, headers: Sequence[tuple[bytes, bytes]]
-    ) -> None:
-        """Send until the client goes away or the server ends."""
-        start = {"type": "http.response.start", "status": self.status}
-        await send({**start, "headers": [*headers, (b"content-type", MEDIA_TYPE)]})
-        gone = asyncio.ensure_future(_gone(receive))
-        try:
-            while not (gone.done() or self.ended()):
-                event = b"data: " + self.value() + b"\n\n"
-                await send({"type": "http.response.body", "body": event, "more_body": True})
-                await asyncio.wait({gone}, timeout=_PERIOD)
-            await send({"type": "http.response.body", "body": b""})
-        finally:
-            gone.cancel()
-
-
-async def _gone(receive: Receive) -> None:
-    """Return when the client has gone away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    async def run(self, transport: asyncio.WriteTransport) -> None:
+        """Send until the client goes away or the server ends; a slow client misses some."""
+        while not (transport.is_closing() or self.ended()):
+            if transport.get_write_buffer_size() == 0:
+                transport.write(b"data: " + self.value() + b"\n\n")
+            await asyncio.sleep(_PERIOD)
+        transport.close()

@@ -10,6 +10,7 @@ a stored record never changes: a new version gets a new byte, and the reader kee
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from ..errors import DamagedJournal
 from ..messages import ActivationStatus, NamedAction, RewardStatus
 from ..policy_settings import Mode
+from ..recurring import Actions, Recurring, undecoded
 
 VERSION = b"\x01"
 
@@ -67,7 +69,7 @@ class Record(msgspec.Struct, array_like=True, kw_only=True):
 class Offer(msgspec.Struct, array_like=True, kw_only=True):
     """What a decision was asked for."""
 
-    actions: list[str | NamedAction]
+    actions: Sequence[str | NamedAction]
     context: dict[str, Any]
     exclude: list[str]
     defer: bool
@@ -148,10 +150,11 @@ AnyRecord = (
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(AnyRecord)
-_offers = msgspec.msgpack.Decoder(Offer)
+_offers = msgspec.msgpack.Decoder(undecoded(Offer, "actions"))
+_actions = Recurring(msgspec.msgpack.Decoder(Actions).decode)
 
 
-def ids_of(actions: list[str | NamedAction]) -> list[str]:
+def ids_of(actions: Sequence[str | NamedAction]) -> Sequence[str]:
     """The ids of actions, in order."""
     if {str}.issuperset(map(type, actions)):  # nearly always, and without a loop in Python
         return actions  # type: ignore[return-value]
@@ -166,10 +169,16 @@ def encode_offer(offer: Offer) -> msgspec.Raw:
 def decode_offer(stored: msgspec.Raw) -> Offer:
     """The offer of some bytes."""
     try:
-        offer: Offer = _offers.decode(stored)
+        found: Any = _offers.decode(stored)
+        return Offer(
+            actions=_actions.read(found.actions),
+            context=found.context,
+            exclude=found.exclude,
+            defer=found.defer,
+            baseline=found.baseline,
+        )
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedJournal(f"an offer cannot be decoded: {error}") from error
-    return offer
 
 
 def encode(record: AnyRecord) -> bytes:

@@ -29,7 +29,11 @@ _ENTRY = "SELECT first, count, time, payload, link FROM entries "
 _SNAPSHOT = "SELECT number, time, link, stamp, payload, checksum FROM snapshots "
 Row = TypeVar("Row", Entry, Snapshot)
 
-_PAGES = 1000  # pages of 4 KB per piece of a backup, and in the log before it is moved
+_PAGES = 1000  # pages of 4 KB per piece of a backup
+
+# Pages in the log before it is moved into the file. Nobody is answered meanwhile: with 1,000 pages
+# at 7,000 decisions per second on 32 connections, nearly one request in a hundred would meet it.
+_LOGGED = 8000
 
 
 class SQLiteStore:
@@ -51,7 +55,7 @@ class SQLiteStore:
     ) -> None:
         self.path = Path(path)
         self._failed: str | None = None
-        self._logged, self._most_logged = 0, _PAGES
+        self._logged, self._most_logged = 0, _LOGGED
         self._witness: Witness | None = None
         with self._failing():
             self._database = apsw.Connection(os.fspath(path), vfs=vfs)

@@ -1,0 +1,77 @@
+"""What a log tells the policies that it recommends: noise and bounds, as objects and as code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..policies import DLinUCB, LinUCB
+from .passes import Pass
+
+# γ beyond which a discount is never forgetting, to double precision of its sums.
+_LONGEST = 1e12
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Settings of D-LinUCB for a log, whatever its memory.
+
+    Attributes:
+        dim: Length d of a full action vector.
+        noise: Standard deviation of what the best memory did not predict.
+        action_bound: Norm of the longest action that was offered, rounded up.
+        theta_bound: Norm of the last estimate of the parameter, rounded up.
+    """
+
+    dim: int
+    noise: float
+    action_bound: float
+    theta_bound: float
+
+    @classmethod
+    def of(cls, one: Pass, lane: int, *, scales: Array, longest: float) -> Setup:
+        """What a finished pass knows, seen with the memory of ``lane``."""
+        theta = one.theta(lane) / scales
+        noise = math.sqrt(float(one.state.squares[lane, 0] / one.state.due[0]))
+        return cls(
+            theta.size,
+            rounded_up(noise),
+            rounded_up(longest),
+            rounded_up(float(np.linalg.norm(theta))),
+        )
+
+    def policy(self, memory: float) -> DLinUCB | LinUCB:
+        """The policy with this memory in decisions; LinUCB where nothing is to be forgotten."""
+        noise, action_bound, theta_bound = self.noise, self.action_bound, self.theta_bound
+        if memory > _LONGEST:
+            return LinUCB(
+                dim=self.dim, noise=noise, action_bound=action_bound, theta_bound=theta_bound
+            )
+        return DLinUCB(
+            dim=self.dim,
+            gamma=1.0 - 1.0 / memory,
+            noise=noise,
+            action_bound=action_bound,
+            theta_bound=theta_bound,
+        )
+
+    def code(self, memory: float) -> str:
+        """The same as Python."""
+        gamma = "" if memory > _LONGEST else f"gamma={1.0 - 1.0 / memory:.6g}, "
+        return (
+            f"{'DLinUCB' if gamma else 'LinUCB'}(dim={self.dim}, {gamma}noise={self.noise:g}, "
+            f"action_bound={self.action_bound:g}, theta_bound={self.theta_bound:g})"
+        )
+
+
+def rounded_up(value: float, digits: int = 3) -> float:
+    """The least number of so many digits that is not below ``value``; 1 in the place of 0."""
+    if value <= 0.0:
+        return 1.0
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
+    # Through the printed form: what a snippet shows is what was meant.
+    up = float(f"{math.ceil(value / unit * (1.0 - 1e-12)) * unit:.{digits}g}")
+    return up if up >= value else float(f"{up + unit:.{digits}g}")

@@ -1,0 +1,56 @@
+"""What is known of the actions that are offered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import BadRequest
+from .journal.records import ids_of
+
+Named = dict[str, dict[str, Any]]
+
+_NOTHING: dict[str, Any] = {}
+_KEPT = 64  # offers
+
+
+class Offers:
+    """Looks up the features of actions, once for a tuple that comes again.
+
+    A tuple is known by its identity: nobody can change it, and it is kept as long as it is known.
+
+    Args:
+        catalogue: Features by id; `forget` says that they have changed.
+    """
+
+    def __init__(self, catalogue: Mapping[str, dict[str, Any]]) -> None:
+        self._catalogue = catalogue
+        self._known = dict[int, tuple[tuple[Any, ...], Named]]()
+
+    def named(self, actions: Sequence[Any]) -> Named:
+        """Ids and features of actions; not to be changed, because the same come again."""
+        seen, named = self._known.get(id(actions), (None, _NOTHING))
+        if seen is not actions:
+            named = self._described(actions)
+            if type(actions) is tuple:
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[id(actions)] = actions, named
+        return named
+
+    def forget(self) -> None:
+        """Look everything up anew from now on."""
+        self._known.clear()
+
+    def _described(self, actions: Sequence[Any]) -> Named:
+        """Ids and features: an action's own, or those of the catalogue."""
+        ids = ids_of(actions)
+        named = dict.fromkeys(ids, _NOTHING)
+        if len(named) < len(ids):
+            raise BadRequest("actions must have ids of their own, got one twice")
+        if self._catalogue:
+            known = self._catalogue.keys() & named.keys()
+            named |= {id: self._catalogue[id] for id in known}
+        if ids is not actions:
+            named |= {a.id: a.features for a in actions if getattr(a, "features", None) is not None}
+        return named

@@ -1,0 +1,47 @@
+"""AdaptiveLinUCB: a level that moves, and a fall that is not the level's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from studies.elsewhere.everyday import swing, with_level
+
+from adaptive_oracle import Definition
+from driftbandits import AdaptiveLinUCB
+from driftbandits.simulation import simulate
+from oracles import Update
+from test_adaptive_definition import assert_agrees
+from test_policies_exact import apply
+
+STANDARD_ERRORS = 3.0
+
+
+def test_the_definition_where_rewards_fall_while_the_level_moves() -> None:
+    """Arms take turns under a level that swings; then the one that is played falls."""
+    rng, arms = np.random.default_rng(4), np.eye(2)
+    policy, truth = AdaptiveLinUCB(dim=2), Definition(2)
+    moved = []
+    for t in range(170):
+        arm = arms[t % 2 if t < 150 else 0]
+        level = np.sin(t / 30) if t < 150 else -6.0
+        event = Update(arm[None], np.array([arm @ [1.0, 0.0] + level + rng.normal()]))
+        apply(policy, event)
+        truth.apply(event)
+        moved.append(policy.level_moves)
+        if t % 10 == 0 or t > 150:
+            assert_agrees(policy, truth, arms)
+    assert moved[149]
+    assert truth.looks >= 1
+
+
+@pytest.mark.thorough
+def test_a_fall_of_the_arm_that_is_played_is_looked_into() -> None:
+    """The arms change places while the level swings slowly: without a look this goes unseen."""
+    policies = {
+        "looks": AdaptiveLinUCB(dim=6),
+        "does not": AdaptiveLinUCB(dim=6, doubt=1e12),
+    }
+    place = with_level(swing(0.25, 2000), change=True)
+    played = simulate(place, policies, replications=40, seed=5)
+    gained = played.final("does not") - played.final("looks")
+    assert gained.mean() > STANDARD_ERRORS * gained.std(ddof=1) / np.sqrt(len(gained))
