@@ -320,6 +320,18 @@ def test_a_policy_with_a_floor_goes_on_with_its_own_draws() -> None:
         floored.restore(older)
 
 
+def test_rewards_that_came_late_are_not_left_out() -> None:
+    """0.1.0 kept them with the others; without them, what they added would never leave the sums."""
+    policy = SWLinUCB.tuned(PROBLEM)
+    play(policy, 20)
+    state = policy.state()
+    del state["belated"]
+    with pytest.raises(StateFileError, match="the state has arrays"):
+        policy.restore(state)
+    del state["floor"]
+    policy.restore(state)
+
+
 # Finite numbers from which none come that are: each gave NaN or infinity, and no error.
 IMPOSSIBLE: list[tuple[Policy, str, int, float]] = [
     (DLinUCB(dim=3, gamma=0.9), "gram", 2, 1e308),

@@ -105,6 +105,14 @@ def test_settings_of_numpy_are_plain_numbers(cls: Any, tmp_path: Path) -> None:
     assert load(tmp_path / "policy.npz").config == policy.config
 
 
+@pytest.mark.parametrize("cls", [DynamicLinUCB, DetectRestartLinUCB, LinUCB])
+def test_a_ridge_may_be_an_integer_beyond_64_bits(cls: Any) -> None:
+    """Compiled code took it for no number, where properties are asked for."""
+    policy = cls(dim=2, ridge=2**64)
+    policy.update([0.5, 0.5], 1.0)
+    assert policy.widths([[1.0, 0.0]])[0] == pytest.approx(2.0**-32, rel=1e-12)
+
+
 @pytest.mark.parametrize("bound", [1e-49, 1e-9, 0.5, 1e50])
 def test_adaptive_with_a_bound_of_any_size_is_saved_and_loaded(
     bound: float, tmp_path: Path

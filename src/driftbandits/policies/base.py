@@ -71,7 +71,7 @@ SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 LARGEST_STORED = 1e290
 
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
-_FLOOR_STREAM = "floor"
+FLOOR_STREAM = "floor"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -588,7 +588,7 @@ class Policy(ABC):
         """
         with self._alone():
             arrays = {name: array.copy() for name, array in self._state._asdict().items()}
-            return {**arrays, _FLOOR_STREAM: self._floor_state()}
+            return {**arrays, FLOOR_STREAM: self._floor_state()}
 
     def _floor_state(self) -> npt.NDArray[np.uint64]:
         """Key of the floor's stream, and the draws made from it so far."""
@@ -606,11 +606,11 @@ class Policy(ABC):
         """``arrays`` as a state that can have come from the ``initial`` one, and the stream."""
         arrays = dict(arrays)
         if self.floor == 0.0:  # files of 0.1.0 have no floor, and so no stream of draws
-            arrays.setdefault(_FLOOR_STREAM, self._floor_stream())
-        stream = arrays.pop(_FLOOR_STREAM, None)
-        self._check_restored(_FLOOR_STREAM, stream, self._floor_stream())
+            arrays.setdefault(FLOOR_STREAM, self._floor_stream())
+        stream = arrays.pop(FLOOR_STREAM, None)
+        self._check_restored(FLOOR_STREAM, stream, self._floor_stream())
         if stream[1] > LARGEST_WHOLE:
-            raise StateFileError(f"array {_FLOOR_STREAM} has {stream[1]} draws, too many to count")
+            raise StateFileError(f"array {FLOOR_STREAM} has {stream[1]} draws, too many to count")
         if arrays.keys() != set(initial._fields):
             raise StateFileError(
                 f"the state has arrays {sorted(map(str, arrays))}, not {sorted(initial._fields)}"

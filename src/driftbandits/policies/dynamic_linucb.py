@@ -355,7 +355,8 @@ class DynamicLinUCB(LinearPolicy):
         state = self._state
         m = int(state.counters[LEADER])
         radius = float(state.facts[m, RADIUS])
-        return Fit(state.factors[m], state.unweighted, self.ridge, state.thetas[m], radius)
+        ridge = float(self.ridge)
+        return Fit(state.factors[m], state.unweighted, ridge, state.thetas[m], radius)
 
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         return {MODELS: (1, POOL), LEADER: (0, POOL - 1), **super()._counter_ranges(state)}

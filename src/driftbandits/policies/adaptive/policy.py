@@ -215,7 +215,7 @@ class AdaptivePolicy(Policy):
                 state.centres[bank],
                 state.slopes[x],
                 float(level_precision(state, bank)),
-                prior_variance(state, self.ridge),
+                prior_variance(state, float(self.ridge)),
                 np.array(rows.T, order="C"),
                 np.empty((self.dim + 2, max(1, len(rows)))),
                 out,

@@ -152,4 +152,4 @@ class DetectRestartLinUCB(LinearPolicy):
         self._prepare()
         state = self._state
         radius = float(state.counters[RADIUS])
-        return Fit(state.factor, state.unweighted, self.ridge, state.theta, radius)
+        return Fit(state.factor, state.unweighted, float(self.ridge), state.theta, radius)

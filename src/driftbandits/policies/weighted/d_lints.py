@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,23 +14,17 @@ from ...core.linalg import argmax, cholesky, clear, column_products, solve, subt
 from ...core.randomness import stream
 from ...least_squares.forgetting import MU
 from ...least_squares.sums import column_widths
-from ...theory import tuning as rules
-from ...theory.tuning import Tuning
 from ..inputs import action_rows, check_norms
-from ..problem import Problem
 from ..registry import register
 from . import family as family
 from .sampling import (
     THEORY,
     Parameters,
+    SampledPolicy,
     State,
-    check_scale,
     deviation,
     normal,
     normal_cdf,
-    own_stream,
-    sampled_parameters,
-    sampled_state,
 )
 
 _CHUNK = 1024  # draws at a time, so that large action sets need little memory
@@ -84,7 +77,7 @@ def share_of_two(lead: float, spread: float, chosen: int) -> float:
 
 @register("D-LinTS", "discounted Thompson sampling; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DLinTS(family.WeightedPolicy):
+class DLinTS(SampledPolicy):
     """Discounted linear Thompson sampling (Kim and Tewari, UAI 2020).
 
         V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a² I)
@@ -123,31 +116,6 @@ class DLinTS(family.WeightedPolicy):
     kernels: ClassVar[Kernels] = family.WEIGHTED._replace(
         name="d_lints", Parameters=Parameters, State=State, choose=choose, propensities=propensities
     )
-    refusals: ClassVar[Mapping[str, str]] = {"scores": "no number is an action's before the draw"}
-
-    gamma: float
-    scale: float | Literal["theory"] = 1.0
-
-    @classmethod
-    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
-        """The discount of D-LinUCB for the problem's budget and horizon; see `DLinUCB.tuned`."""
-        gamma = rules.discount(**problem.drift(tuning))
-        return cls(**{**problem.common(tuning), "gamma": gamma, **options})
-
-    def _validate(self) -> None:
-        super()._validate()
-        self._check_discount(self.gamma)
-        check_scale(self.scale)
-
-    def _make_parameters(self) -> Any:
-        common = self._parameters_with(gamma=self.gamma, radius=family.PER_ROUND)
-        return sampled_parameters(common, self.scale)
-
-    def _initial_state(self) -> Any:
-        return sampled_state(self)
-
-    def _reseed(self, replication: int) -> None:
-        self._state.random[:] = own_stream(self, replication)
 
     def estimated_propensities(self, actions: Any, *, draws: int = 10_000) -> Array:
         """Shares of the actions (K, d) in ``draws`` draws of θ̃, shape (K,), without the floor.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,21 +13,15 @@ from ...core.entry_points import Kernels
 from ...core.linalg import argmax, clear, column_products
 from ...least_squares.forgetting import MU
 from ...least_squares.sums import column_widths
-from ...theory import tuning as rules
-from ...theory.tuning import Tuning
-from ..problem import Problem
 from ..registry import register
 from . import family as family
 from .sampling import (
     Parameters,
+    SampledPolicy,
     State,
-    check_scale,
     deviation,
     normal,
     normal_cdf,
-    own_stream,
-    sampled_parameters,
-    sampled_state,
 )
 
 
@@ -94,7 +87,7 @@ def propensities(
 
 @register("D-RandLinUCB", "D-LinUCB with a random radius; for drift at a known pace, and for logs")
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DRandLinUCB(family.WeightedPolicy):
+class DRandLinUCB(SampledPolicy):
     """Discounted randomised LinUCB (Kim and Tewari, UAI 2020).
 
         V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a²), one draw for all actions
@@ -139,28 +132,3 @@ class DRandLinUCB(family.WeightedPolicy):
         choose=choose,
         propensities=propensities,
     )
-    refusals: ClassVar[Mapping[str, str]] = {"scores": "no number is an action's before the draw"}
-
-    gamma: float
-    scale: float | Literal["theory"] = 1.0
-
-    @classmethod
-    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
-        """The discount of D-LinUCB for the problem's budget and horizon; see `DLinUCB.tuned`."""
-        gamma = rules.discount(**problem.drift(tuning))
-        return cls(**{**problem.common(tuning), "gamma": gamma, **options})
-
-    def _validate(self) -> None:
-        super()._validate()
-        self._check_discount(self.gamma)
-        check_scale(self.scale)
-
-    def _make_parameters(self) -> Any:
-        common = self._parameters_with(gamma=self.gamma, radius=family.PER_ROUND)
-        return sampled_parameters(common, self.scale)
-
-    def _initial_state(self) -> Any:
-        return sampled_state(self)
-
-    def _reseed(self, replication: int) -> None:
-        self._state.random[:] = own_stream(self, replication)

@@ -61,6 +61,7 @@ from ...least_squares.radii import (
     trace_volume,
 )
 from ...least_squares.sums import column_widths
+from ..base import FLOOR_STREAM
 from ..linear import Fit, LinearPolicy
 
 # Codes for ``Parameters.radius``; those from DETERMINANT on use the determinant of Ṽ.
@@ -494,8 +495,9 @@ class WeightedPolicy(LinearPolicy):
         return merged(self._state, other._state)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
-        # 0.1.0 kept rows that came late in ``history``, in order.
-        return super()._checked({"belated": initial.belated, **arrays}, initial)
+        if FLOOR_STREAM not in arrays:  # of 0.1.0, which kept rows that came late in ``history``
+            arrays = {"belated": initial.belated, **arrays}
+        return super()._checked(arrays, initial)
 
     def _window(self) -> int:
         """Length of the window whose observations are stored; 0 where there is none."""

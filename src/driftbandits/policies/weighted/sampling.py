@@ -7,7 +7,9 @@ part of the state, so that a saved policy goes on with the draws that it would h
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,9 @@ from ...core.compiling import kernel, lean_kernel
 from ...core.randomness import stream_state, uniform
 from ...core.tuples import extended
 from ...least_squares.forgetting import RADIUS
+from ...theory import tuning as rules
+from ...theory.tuning import Tuning
+from ..problem import Problem
 from . import family
 from .family import WeightedPolicy, initial_state
 
@@ -46,31 +51,46 @@ def deviation(p: Any, s: Any) -> float:
     return float(THEORY * s.counters[RADIUS])
 
 
-def check_scale(scale: float | Literal["theory"]) -> None:
-    """Refuse a standard deviation of the draws that is none."""
-    if isinstance(scale, str):
-        one_of("scale", scale, ("theory",))
-    else:
-        positive("scale", scale)
-
-
-def sampled_parameters(common: Any, scale: float | Literal["theory"]) -> Any:
-    """The family's parameters ``common``, and the scale."""
-    return Parameters(*common, scale=0.0 if scale == "theory" else float(scale))
-
-
-def sampled_state(policy: WeightedPolicy) -> Any:
-    """The state of D-LinUCB, and a stream of the policy's own."""
-    common = initial_state(dim=policy.dim, ridge=policy.ridge, discounted=True)
-    return State(*common, random=own_stream(policy))
-
-
-def own_stream(policy: WeightedPolicy, *names: int) -> npt.NDArray[np.uint64]:
-    """Where a policy's draws come from; another stream for each replication."""
-    return stream_state(policy.seed, "policy", type(policy).__name__, *names)
-
-
 @lean_kernel
 def normal_cdf(value: float) -> float:
     """Φ; accurate in the lower tail."""
     return 0.5 * math.erfc(-value / math.sqrt(2.0))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampledPolicy(WeightedPolicy):
+    """D-LinUCB's sums, with a source of randomness; the kernels say what is drawn from it."""
+
+    refusals: ClassVar[Mapping[str, str]] = {"scores": "no number is an action's before the draw"}
+
+    gamma: float
+    scale: float | Literal["theory"] = 1.0
+
+    @classmethod
+    def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
+        """The discount of D-LinUCB for the problem's budget and horizon; see `DLinUCB.tuned`."""
+        gamma = rules.discount(**problem.drift(tuning))
+        return cls(**{**problem.common(tuning), "gamma": gamma, **options})
+
+    def _validate(self) -> None:
+        super()._validate()
+        self._check_discount(self.gamma)
+        if isinstance(self.scale, str):
+            one_of("scale", self.scale, ("theory",))
+        else:
+            positive("scale", self.scale)
+
+    def _make_parameters(self) -> Any:
+        common = self._parameters_with(gamma=self.gamma, radius=family.PER_ROUND)
+        return Parameters(*common, scale=0.0 if self.scale == "theory" else float(self.scale))
+
+    def _initial_state(self) -> Any:
+        common = initial_state(dim=self.dim, ridge=self.ridge, discounted=True)
+        return State(*common, random=self._stream())
+
+    def _reseed(self, replication: int) -> None:
+        self._state.random[:] = self._stream(replication)
+
+    def _stream(self, *names: int) -> npt.NDArray[np.uint64]:
+        """Where the draws come from; another stream for each replication."""
+        return stream_state(self.seed, "policy", type(self).__name__, *names)
