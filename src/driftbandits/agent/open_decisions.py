@@ -25,7 +25,7 @@ class OpenDecision:
         activated: False while a deferred decision has not been shown.
         reward: The rewards so far, combined; None before the first.
         learned: What the policy has learned of it so far; None where nothing.
-        settled: Whether the policy was told that this stands (`driftbandits.agent.settling`).
+        settled: Whether the policy was told that this stands.
     """
 
     id: str

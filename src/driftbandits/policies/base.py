@@ -630,6 +630,9 @@ class Policy(ABC):
                     f"array counters has {value} at {position}, "
                     f"not an integer from {least} to {most}"
                 )
+        for name, array in state._asdict().items():
+            if array.dtype.kind == "f" and not (np.abs(array) < LARGEST_STORED).all():
+                raise StateFileError(f"array {name} has entries beyond {LARGEST_STORED:g}")
         return state, stream
 
     def _check_dim(self, arrays: dict[str, Any]) -> None:
@@ -666,8 +669,6 @@ class Policy(ABC):
             )
         if not np.isfinite(saved).all():
             raise StateFileError(f"array {name} has entries that are not finite")
-        if saved.dtype.kind == "f" and not (np.abs(saved) < LARGEST_STORED).all():
-            raise StateFileError(f"array {name} has entries beyond {LARGEST_STORED:g}")
 
     def _estimates(self) -> tuple[Any, ...]:
         """Numbers that decisions rest on, which any state of this policy's own has finite."""
