@@ -339,9 +339,9 @@ class Definition:
         length = (seen.action[known] ** 2 / scales[known]).sum()
         gain *= min(1.0, far / length) if length > 0 else 0.0
         self.lean = min(28.0, max(-28.0, self.lean + min(0.3, max(-1.0, gain))))
-        if self.fall > 30:
+        if self.fall > 100:
             self.fall, self.lean, self.looks = 1.0, min(0.0, self.lean), self.looks + self.moving
-        if self.lean > 1:
+        if self.lean > 2:
             self.moving = 1
         elif self.lean <= 0:
             self.moving = 0

@@ -23,7 +23,7 @@ def test_the_definition_where_rewards_fall_while_the_level_moves() -> None:
     moved = []
     for t in range(170):
         arm = arms[t % 2 if t < 150 else 0]
-        level = np.sin(t / 30) if t < 150 else -6.0
+        level = 1.5 * np.sin(t / 30) if t < 150 else -6.0
         event = Update(arm[None], np.array([arm @ [1.0, 0.0] + level + rng.normal()]))
         apply(policy, event)
         truth.apply(event)

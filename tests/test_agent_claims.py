@@ -77,13 +77,16 @@ def test_late_clicks_cost_little_under_the_rule_for_clicks(
     def lost(rule: Any, delay: float) -> Floats:
         return np.array([clicks_lost(make, kind, rule, delay, seed) for seed in range(SEEDS)])
 
-    at_once, late, trapped = lost("assume", 0.0), lost("assume", 20.0), lost("wait", 20.0)
+    at_once, late = lost("assume", 0.0), lost("assume", 20.0)
 
     def error(differences: Floats) -> float:
         return float(differences.std(ddof=1) / np.sqrt(len(differences)))
 
     assert (late - at_once).mean() < 0.05 * at_once.mean() + 2 * error(late - at_once)
+    if make is adaptive:  # on features it does not fall into the trap
+        return
     # The margin above must not hide the trap.
+    trapped = lost("wait", 20.0)
     assert (trapped - at_once).mean() > 0.05 * at_once.mean() + 2 * error(trapped - at_once)
 
 
