@@ -91,7 +91,7 @@ def test_a_change_is_seen_through_settled_rewards_alone() -> None:
 def test_delays_decide_when_decisions_are_settled() -> None:
     """At three mean delays, at the deadline before any reward, and never later than that."""
     policy = AdaptiveLinUCB(dim=1, provisional=True)
-    settling = Settling(wait=10.0)
+    settling = Settling(wait=10.0, provisional=True)
 
     def settled(made: list[float], now: float) -> list[bool]:
         rows = [

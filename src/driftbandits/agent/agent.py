@@ -21,7 +21,7 @@ from .clock import Clock
 from .explaining import Explanation, Snapshots, explanation
 from .learning import COMBINES, RULES, Combine, Learning, Rule
 from .open_decisions import OpenDecision, OpenDecisions, Status
-from .settling import Settling, settle
+from .settling import Settling
 
 Mode = Literal["live", "shadow"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -117,7 +117,7 @@ class Agent:
         learning.check(policy)
         self._catalogue = Catalogue.of(features)
         self._policy = policy.with_provisional_rewards(rule == "assume")
-        self._settling = Settling(wait=float(wait))
+        self._settling = Settling(wait=float(wait), provisional=self._policy.provisional_rewards)
         self._learning, self._wait, self._mode = learning, float(wait), mode
         self._clock = Clock(round_length)
         self._open = OpenDecisions(most=most_open, remember=remembered)
@@ -407,7 +407,7 @@ class Agent:
     def _learn_opened(self, decision: OpenDecision) -> None:
         """A decision was made, or activated."""
         self._learning.opened(self._policy, decision)
-        if self._policy.provisional_rewards:
+        if decision.activated:
             self._settling.add([decision])
 
     def _prediction(self, row: Array) -> float | None:
@@ -425,8 +425,7 @@ class Agent:
         closed = list[OpenDecision]()
         for decision in self._open.due(self._time):
             self._learning.closed(self._policy, decision)
-            if self._policy.provisional_rewards:
-                settle(self._policy, decision)
+            self._settling.settle(self._policy, decision)
             closed.append(decision)
         self._just_closed = tuple(closed)
         return len(closed)

@@ -126,8 +126,7 @@ def restored(
     for decision in _decisions(arrays, agent._policy.dim):
         agent._open.add(decision)
     agent._settling.delay, agent._settling.rewards = saved["delays"]
-    if agent._policy.provisional_rewards:
-        agent._settling.add(agent._open)
+    agent._settling.add(entry for entry in agent._open if entry.activated)
     agent._open.remember_closed(_names(arrays["closed.names"]))
     agent._snapshots.every = saved["snapshots"]
     counts = arrays["snapshots.decided"].astype(int).tolist()

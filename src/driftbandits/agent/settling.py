@@ -22,16 +22,19 @@ DELAYS = 1000  # rewards over which delays are averaged, since they may change
 class Settling:
     """Decisions whose assumed rewards are still to be settled, in the order they were made.
 
-    ``delay`` is the mean delay of the last rewards, ``rewards`` how many there were.
+    ``delay`` is the mean delay of the last rewards, ``rewards`` how many there were. Where the
+    rewards of the policy are not provisional, there is nothing to settle.
     """
 
-    def __init__(self, *, wait: float) -> None:
-        self.wait, self.delay, self.rewards = wait, 0.0, 0
+    def __init__(self, *, wait: float, provisional: bool) -> None:
+        self.wait, self.provisional = wait, provisional
+        self.delay, self.rewards = 0.0, 0
         self._pending: deque[OpenDecision] = deque()
 
     def add(self, decisions: Iterable[OpenDecision]) -> None:
         """Wait for these."""
-        self._pending.extend(entry for entry in decisions if _is_pending(entry))
+        if self.provisional:
+            self._pending.extend(decisions)
 
     def rewarded(self, decision: OpenDecision, now: float) -> None:
         """Note how long the first reward of a decision took."""
@@ -39,25 +42,19 @@ class Settling:
         self.delay += (now - self._made(decision) - self.delay) / self.rewards
 
     def settle_due(self, policy: Policy, now: float) -> None:
-        """Settle the decisions that are older than that; a reward of this moment may still come."""
+        """Settle the decisions that are old enough; a reward of this moment may still come."""
         age = min(self.wait, PATIENCE * self.delay) if self.rewards else self.wait
         while self._pending and (
             self._pending[0].settled or self._made(self._pending[0]) + age < now
         ):
-            settle(policy, self._pending.popleft())
+            self.settle(policy, self._pending.popleft())
+
+    def settle(self, policy: Policy, decision: OpenDecision) -> None:
+        """Tell the policy that what it learned of a decision stands; once."""
+        value = decision.learned
+        if self.provisional and value is not None and not decision.settled:
+            policy.amend(decision.row, round=decision.round, old=value, new=value)
+            decision.settled = True
 
     def _made(self, decision: OpenDecision) -> float:
         return decision.deadline - self.wait
-
-
-def settle(policy: Policy, decision: OpenDecision) -> None:
-    """Tell the policy that what it learned of a decision stands; once."""
-    if _is_pending(decision):
-        value = decision.learned
-        assert value is not None
-        policy.amend(decision.row, round=decision.round, old=value, new=value)
-        decision.settled = True
-
-
-def _is_pending(decision: OpenDecision) -> bool:
-    return decision.learned is not None and not decision.settled
