@@ -222,7 +222,7 @@ def change_noise(
     squares = n[REWARD_SQUARES] + faded * squares - n[REWARD_COUNT] * shift * shift
     n[REWARD_SQUARES] = max(squares, 0.0)
     variance = estimate_variance(s, c, known)
-    if variance > 0.0 and gained != 0.0:
+    if variance > 0.0:
         kept = (1.0 - 1.0 / tail_memory) ** passed / tail_memory
         n[KURTOSIS] = max(n[KURTOSIS] + kept * fourth_power(max(gained, 0.0), variance), 1.0)
 

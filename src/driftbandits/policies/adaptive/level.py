@@ -69,6 +69,7 @@ from .state import (
     WEIGHT,
     State,
 )
+from .weights import MOST_EVIDENCE
 
 # What one reward may add to the evidence for a level that moves, and take from it. A level that
 # moves shows little by little. What shows in a few rewards is a change of the parameter.
@@ -77,8 +78,7 @@ MOST_AGAINST = 1.0
 MOST_LEAN = 28.0  # evidence beyond this is not kept, so that it can turn within a few dozen rewards
 TRACKER_SHARE = 0.4  # as for the expert in force: too long a memory costs more than too short a one
 NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; squares of that must not vanish
-ROUNDING = 1e-12
-MOST_ODDS = 1e200  # as good as any
+ROUNDING = 1e-12  # a count of rewards below this is what subtracting has left
 LOOSE = 1.0  # κ is at most this while the level moves: the fixed level is as good as one reward
 
 
@@ -138,7 +138,6 @@ def add_to_means(s: State, action: Array, reward: float, age: float, sign: float
     for h in range(LEVELS):
         weight = sign * level_discount(h) ** behind if behind > 0.0 else sign
         count = s.trackers[h, TRACKED] + weight
-        # What rounding leaves where the reward was all that a mean held is no reward.
         s.trackers[h, TRACKED] = count if count > ROUNDING else 0.0
         s.trackers[h, TRACKED_REWARDS] += weight * (reward - s.counters[ORIGIN])
         for i in range(action.size):
@@ -203,7 +202,7 @@ def notice_falls(s: State) -> None:
             after += low[TRACKER_WEIGHT] * low[TRACKER_LAW]
     if before > 0.0 and high[TRACKER_LAW] > 0.0:
         odds = s.counters[FALL] * after / (before * high[TRACKER_LAW])
-        s.counters[FALL] = min(MOST_ODDS, max(1.0, odds))
+        s.counters[FALL] = min(MOST_EVIDENCE, max(1.0, odds))
 
 
 @lean_kernel
