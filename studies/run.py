@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.report import Heading
 from benchmarks.sections import measure
 
-from driftbandits.experiments.leaderboard import SUITE
+from driftbandits.experiments.suites import SUITE
 
 from . import (
     ablations,

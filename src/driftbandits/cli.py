@@ -26,7 +26,7 @@ from .cli_log import log_group
 from .cli_service import CONTEXT, SERVICE_COMMANDS
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
-from .experiments.standings import markdown
+from .experiments.standings_text import markdown
 from .figures import draw, plot_leaderboard, save, write_report
 from .policies import registered
 from .simulation import Result, ResultFileError, is_result, warm_up
