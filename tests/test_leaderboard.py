@@ -359,6 +359,9 @@ def test_the_picture(scores: pd.DataFrame, tmp_path: Path) -> None:
     assert {label.get_text() for label in axes.get_yticklabels()} == set(FEW)
     assert "–" in [text.get_text() for text in axes.texts]
     assert [path.suffix for path in save(figure, tmp_path / "board")] == [".png", ".pdf", ".svg"]
+    twice = plot_leaderboard(scores, relative_to="twice", policies=["LinUCB"]).axes[0]
+    shown = scores[scores["policy"] == "LinUCB"].set_index("environment")["twice"]
+    assert [text.get_text() for text in twice.texts] == [f"{shown[name]:.2f}" for name in names]
 
 
 def test_again_it_plays_nothing_and_changes_nothing(tmp_path: Path) -> None:

@@ -215,8 +215,8 @@ def leaderboard(
 ) -> None:
     """Play every policy in a suite of environments, and print how they stand.
 
-    Regret is relative to the best fixed discount in hindsight. Interrupted, the same command goes
-    on with what is missing.
+    Regret is relative to the best fixed discount in hindsight, and to D-LinUCB with the best
+    discount and radius ("tuned twice"). Interrupted, the same command goes on with what is missing.
 
     \b
     Examples:
@@ -235,6 +235,7 @@ def leaderboard(
             progress=advance,
         )
     save(plot_leaderboard(scores), folder / "leaderboard")
+    save(plot_leaderboard(scores, relative_to="twice"), folder / "leaderboard-twice")
     click.echo(markdown(scores))
     click.echo(f"leaderboard: {os.fspath(folder / 'leaderboard.md')}")
 

@@ -26,6 +26,7 @@ from driftbandits.simulation import Recording, simulate
 
 from ..kept import drawn
 from .afterwards import AFTERWARDS
+from .aside import ASIDE
 from .choosing import CHOOSING
 from .everyday import EVERYDAY
 from .outlying import OUTLYING
@@ -37,6 +38,7 @@ GROUPS = {
     "Looked at afterwards": AFTERWARDS,
     "Outliers and rare rewards": OUTLYING,
     "Levels, scales and launches": EVERYDAY,
+    "Never looked at": ASIDE,
 }
 RESULTS = Path(__file__).parents[2] / "results"
 SEED = 0
