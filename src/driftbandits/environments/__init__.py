@@ -1,6 +1,6 @@
 """Environments: parameter paths, action sets, noise and delays, to be combined."""
 
-from ..core.blocks import Block
+from ..core.blocks import Arrivals, Block, Waiting
 from .actions import (
     ActionSequence,
     ActionSet,
@@ -25,6 +25,7 @@ __all__ = [
     "ActionSequence",
     "ActionSet",
     "ActionsInUnits",
+    "Arrivals",
     "Bernoulli",
     "Block",
     "Bounded",
@@ -57,6 +58,7 @@ __all__ = [
     "Swing",
     "SwitchingArm",
     "Trajectory",
+    "Waiting",
     "Wander",
     "WithIntercept",
     "WithLevel",

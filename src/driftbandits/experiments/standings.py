@@ -19,16 +19,16 @@ SHARES = {"ratio": "shares", "twice": "twice_shares"}
 def standings(scores: pd.DataFrame) -> pd.DataFrame:
     """A row a policy, by average rank; last the fixed discount that does best over all.
 
+    Ratios have 95% intervals; means have none where ``scores`` comes from a file.
+
     Columns:
         told: Facts of the environment that it is tuned by.
         environments: In how many it played.
         rank: Average place by mean regret, among policies that played everywhere.
         rank_in_class: The same among those that are told as much of the drift.
-        ratio, low, high: Geometric mean of its regret relative to the best fixed discount, and its
-            95% interval, unless ``scores`` comes from a file.
+        ratio, low, high: Geometric mean of its regret relative to the best fixed discount.
         worst, worst_low, worst_high, worst_in: The largest of these, and where.
-        twice, …: The same relative to D-LinUCB with the best memory and radius; names begin with
-            twice.
+        twice, twice_low, …: The same relative to D-LinUCB with the best memory and radius.
         recovery, unfinished: Mean rounds to recover from a change, and how many times it never did.
         microseconds, time: Geometric means of the time per round, and of that relative to D-LinUCB.
     """
