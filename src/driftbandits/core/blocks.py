@@ -29,7 +29,8 @@ class Arrivals(NamedTuple):
     @classmethod
     def on_time(cls, rounds: int) -> Arrivals:
         """Every reward is heard of at once."""
-        return cls(np.full(rounds, AT_ONCE), np.full(rounds, PLAY), 0)
+        kept, steps = (np.full(rounds, value, dtype=np.int64) for value in (AT_ONCE, PLAY))
+        return cls(kept, steps, 0)
 
     def fit(self, rounds: int) -> bool:
         """Whether they can be those of so many rounds: compiled code reads by them."""
