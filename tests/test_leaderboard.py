@@ -239,6 +239,15 @@ def test_the_ratio_and_its_error_are_those_of_the_bootstrap() -> None:
     assert error == pytest.approx(resampled.std(), rel=0.05)
 
 
+def test_a_ratio_to_no_regret_at_all_has_no_interval() -> None:
+    some, none = np.array([1.0, 2.0]), np.zeros(2)
+    for values, base, ratio in ((some, none, np.inf), (none, none, 1.0), (none, some, 0.0)):
+        found = relative(values, base)
+        assert found.ratio == ratio
+        assert np.isnan(found.shares).all()
+    assert np.isnan(relative(some, none).low)
+
+
 def test_a_mean_of_ratios_and_its_interval_are_those_of_the_bootstrap() -> None:
     """Three environments that share their noise: replications are resampled for all at once."""
     generator = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -46,12 +47,19 @@ class Relative(NamedTuple):
 def relative(values: Array, base: Array) -> Relative:
     """mean(values) / mean(base) of paired samples (N,), with an interval by the delta method."""
     ratio, error = ratio_of_means(values, base)
-    shares = (values / ratio - base) / base.mean()
-    return Relative(ratio, *mean_interval(ratio, error, len(values)), shares)
+    low, high = mean_interval(ratio, error, len(values))
+    known = base.mean() > 0 and values.mean() > 0
+    shares = (values / ratio - base) / base.mean() if known else np.full(len(values), math.nan)
+    return Relative(ratio, low, high, shares)
 
 
 def ratio_of_means(values: Array, base: Array) -> tuple[float, float]:
-    """mean(values) / mean(base) of paired samples, and its standard error by the delta method."""
+    """mean(values) / mean(base) of paired samples, and its standard error by the delta method.
+
+    Regrets of zero are possible, over a few rounds: the ratio to them is 1 or ∞, without an error.
+    """
+    if base.mean() == 0:
+        return math.inf if values.mean() > 0 else 1.0, math.nan
     ratio = float(values.mean() / base.mean())
     return ratio, standard_error(values - ratio * base) / float(base.mean())
 
