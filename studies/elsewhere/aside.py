@@ -45,7 +45,7 @@ ASIDE = (
         "the level jumps by up to 2, six arms stay",
         Environment(
             path=WithLevel(
-                path=PiecewiseConstant([[0.5, 0.45, 0.3, 0.2, 0.1, 0.0]]),
+                path=PiecewiseConstant([[0.2, 0.45, 0.0, 0.5, 0.1, 0.3]]),
                 level=PiecewiseConstant([[0.0], [1.5], [-0.5], [0.5]], (1201, 2901, 4301)),
             ),
             actions=WithIntercept(actions=canonical_basis(6)),
@@ -80,7 +80,7 @@ ASIDE = (
     Place(
         "three launches, each better than the last",
         Environment(
-            path=PiecewiseConstant([[0.3, 0.25, 0.2, 0.4, 0.5, 0.6]]),
+            path=PiecewiseConstant([[0.25, 0.2, 0.3, 0.4, 0.5, 0.6]]),
             actions=Launches(dim=6, rounds=(1001, 2501, 4001)),
             noise=Gaussian(0.4),
             horizon=_HORIZON,
@@ -91,7 +91,7 @@ ASIDE = (
         "arms that wear out under a level that swings",
         Environment(
             path=WithLevel(
-                path=Rotting(heights=[0.7, 0.5, 0.3], lives=[1500, 5000, 50_000]),
+                path=Rotting(heights=[0.5, 0.7, 0.3], lives=[5000, 1500, 50_000]),
                 level=Swing(size=0.5, period=700),
                 intercept=False,
             ),
@@ -105,7 +105,7 @@ ASIDE = (
         "clicks of 2 to 4%, six arms, 40% of them not reported",
         Environment(
             path=PiecewiseConstant(
-                [[0.04, 0.035, 0.03, 0.03, 0.025, 0.02], [0.02, 0.025, 0.03, 0.03, 0.04, 0.035]],
+                [[0.03, 0.025, 0.04, 0.02, 0.035, 0.03], [0.03, 0.04, 0.02, 0.035, 0.025, 0.03]],
                 (7501,),
             ),
             actions=canonical_basis(6),
