@@ -13,7 +13,8 @@ from studies.log_replay import SETTINGS, outcome
 
 from driftbandits import AdaptiveLinUCB, DLinTS, DLinUCB, LinUCB, Policy, SWLinUCB
 from driftbandits.logs import CannotAnswer, Log, Sums
-from driftbandits.logs.traffic import FULL, earned
+from driftbandits.logs.traffic import FULL, lived
+from driftbandits.logs.world import last_rows
 from log_worlds import World, world
 
 POLICIES: dict[str, Callable[[], Policy]] = {
@@ -234,10 +235,34 @@ def test_full_traffic_is_replay_and_what_the_model_adds() -> None:
     assert any("full traffic" in words for words in few.refused)
 
 
-def test_runs_in_the_model_are_plays_of_it() -> None:
-    model = Log.open(world(kind="rotate", rounds=600, noise=0.3).frame).to_environment(rounds=600)
+def test_lives_in_the_model_are_plays_of_it() -> None:
+    log = Log.open(world(kind="rotate", rounds=600, noise=0.3).frame)
     policy = DLinUCB(dim=3, gamma=0.95, noise=0.3, action_bound=9.0)
-    block, regret = model.block(), np.empty(600)
+    block, regret = log.to_environment(rounds=600).block(), np.empty(600)
     policy.copy().play(block, regret=regret)
-    found = earned(block, policy, np.ones(600, dtype=bool))
+    noise = np.broadcast_to(block.noise, block.means.shape)
+    rows, all_rows = last_rows(log, 600), np.ones(600, dtype=bool)
+    found = lived(policy, rows, block.means, noise, all_rows)
     np.testing.assert_allclose(np.cumsum(block.best - found), regret, rtol=1e-9, atol=1e-9)
+
+
+def test_rewards_of_the_model_come_as_late_as_those_of_the_log() -> None:
+    w = world(kind="rotate", rounds=300, noise=0.3, delay=20_000.0)
+    policy = POLICIES["D-LinUCB"]()
+    # The same choices and rewards as a life in the world itself, with its noise.
+    noise = np.random.default_rng([0, 11])
+    draws = np.empty((300, 1))
+    for t in range(300):
+        draws[t] = 0.3 * noise.normal()
+        noise.random()
+    rows = last_rows(Log.open(w.frame), 300)
+    found = lived(policy, rows, w.means, np.repeat(draws, 5, axis=1), np.ones(300, dtype=bool))
+    assert found.mean() == pytest.approx(live(POLICIES["D-LinUCB"](), w, 0)[1], rel=1e-12)
+    at_once = lived(
+        policy,
+        rows._replace(due=np.arange(1, 301)),
+        w.means,
+        draws.repeat(5, 1),
+        np.ones(300, dtype=bool),
+    )
+    assert at_once.mean() > found.mean()

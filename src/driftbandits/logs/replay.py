@@ -32,7 +32,7 @@ from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .reading import LogReader, Progress
 from .schema import CannotAnswer
-from .traffic import FULL, draws, modelled, moved, shortage
+from .traffic import FULL, Traffic, draws, moved
 from .value import (
     Value,
     as_logged,
@@ -134,7 +134,7 @@ def replay(
             more rows and biases what the policy learns from, where c/p is above 1.
         full_traffic: Whether to add, for the whole log and ``accepted`` rows, what the policy would
             have earned with all of its rewards, with the help of a model
-            (`driftbandits.logs.traffic.shortage`).
+            (`driftbandits.logs.traffic`).
         period: As for `value`.
         seed: Names the draws that accept rows.
         progress: Told how many rows are done.
@@ -169,26 +169,20 @@ def replay(
     )
     if not full_traffic or learn == "all":
         return found
-    return _at_full_traffic(log, policies, found, model.memory, seed)
+    return _at_full_traffic(log, policies, found, seed)
 
 
 def _at_full_traffic(
-    log: LogReader, policies: Mapping[str, Policy], found: Value, memory: float, seed: int
+    log: LogReader, policies: Mapping[str, Policy], found: Value, seed: int
 ) -> Value:
     """The same answer, with a row at full traffic for each policy."""
-    model = modelled(log, memory)
+    model = Traffic.of(log)
     if model is None:
         words = "full traffic: too few rows for a model of the log"
         return replace(found, refused=(*found.refused, words))
     rows = []
     for name, policy in policies.items():
-        worth = shortage(
-            model,
-            policy,
-            found.acceptance[name],
-            settled=log.rows > model.horizon,
-            generator=draws(seed, name),
-        )
+        worth = model.shortage(policy, found.acceptance[name], draws(seed, name))
         rows.append(moved(found.of(name), worth, log.schema.reward_bounds))
     return replace(found, table=pd.concat([found.table, pd.DataFrame(rows)], ignore_index=True))
 
