@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
@@ -100,6 +102,21 @@ def _show(frame: pd.DataFrame) -> None:
     click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.6g}"))
 
 
+def _show_quantities(frame: pd.DataFrame) -> None:
+    """A table of quantity and value."""
+    width = frame["quantity"].str.len().max()
+    for quantity, value in zip(frame["quantity"], frame["value"], strict=True):
+        click.echo(f"{quantity:<{width}}  {_quantity(value)}")
+
+
+def _quantity(value: Any) -> str:
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        whole = number.is_integer() and abs(number) < 1e15
+        return "-" if np.isnan(number) else f"{number:,.0f}" if whole else f"{number:,.6g}"
+    return str(value)
+
+
 def _say(warnings: Any, *, colour: str = "yellow") -> None:
     for line in warnings:
         click.secho(f"note: {line}", fg=colour)
@@ -114,7 +131,8 @@ def check(period: str, out: Path | None, **options: Any) -> None:
     log = open_log(options)
     with _bar("checking") as progress:
         found = log.check(period=period, progress=progress)
-    _show(found.summary)
+    click.secho(found.sentence, bold=True)
+    _show_quantities(found.summary)
     _say(found.warnings)
     for row, reason in log.findings.examples:
         click.echo(f"dropped row {row}: {reason}")
@@ -151,7 +169,7 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
     with _bar("looking for drift") as progress:
         found = log.drift(simulations=simulations, seed=seed, clock=clock, progress=progress)
     click.secho(found.sentence, bold=True)
-    _show(found.table)
+    _show_quantities(found.table)
     click.echo(found.snippet)
     _write(out, "drift.csv", found.table)
     _draw(out, "drift", lambda: plot_drift(found))

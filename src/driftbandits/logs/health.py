@@ -35,6 +35,16 @@ class Check:
     propensities: pd.DataFrame
     warnings: tuple[str, ...]
 
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        found = len(self.warnings)
+        things = f"{found} thing{'s' if found > 1 else ''} to look at first, below"
+        return (
+            f"{int(self['rows']):,} rows from {self['first time']} to {self['last time']}: "
+            f"{things if found else 'nothing wrong was found'}."
+        )
+
     def __getitem__(self, quantity: str) -> Any:
         """The value of a quantity."""
         found = self.summary.loc[self.summary["quantity"] == quantity, "value"]
@@ -91,7 +101,8 @@ class _Tally:
     rare: int = 0
     weights: Array = field(default_factory=lambda: np.zeros(2))  # Σw, Σw² towards uniform play
     largest: float = 0.0
-    inverse: Array = field(default_factory=lambda: np.zeros(2))  # Σ1/p, ΣK
+    offered: float = 0.0  # ΣK
+    inverse: Array = field(default_factory=lambda: np.zeros(2))  # Σ1/p and the decisions with a p
     longest_gap: tuple[float, float] = (0.0, np.nan)
 
 
@@ -111,6 +122,7 @@ class _Checking:
         tally = self.tally
         tally.rows += len(batch)
         tally.decisions += float(batch.count.sum())
+        tally.offered += float((batch.count * batch.size).sum())
         self._times(batch)
         known = batch.known
         tally.open += int((~known).sum())
@@ -158,7 +170,7 @@ class _Checking:
             float((batch.count * weight**2).sum()),
         ]
         tally.largest = max(tally.largest, float(weight.max()))
-        tally.inverse += [float((batch.count / p).sum()), float((batch.count * batch.size).sum())]
+        tally.inverse += [float((batch.count / p).sum()), float(batch.count.sum())]
 
     def _by_period(self, batch: Batch) -> None:
         keys = self.periods.of(batch.time)
@@ -210,7 +222,8 @@ def smallest_p(tests: pd.DataFrame) -> float:
 
 def _summary(log: LogReader, work: _Checking, tests: pd.DataFrame) -> pd.DataFrame:
     tally, dated = work.tally, log.dated
-    played = tests.groupby("action")["played"].sum() if len(tests) else pd.Series(dtype=float)
+    # Tests of all arms together have no plays of one action.
+    played = tests.dropna(subset=["played"]).groupby("action")["played"].sum()
     w1, w2 = tally.weights
     quantities: dict[str, Any] = {
         "rows": tally.rows,
@@ -235,8 +248,8 @@ def _summary(log: LogReader, work: _Checking, tests: pd.DataFrame) -> pd.DataFra
         "actions never played": int((played == 0).sum()) if log.whole and len(played) else np.nan,
         "largest weight towards uniform play": tally.largest if w2 else np.nan,
         "effective sample size towards uniform play": w1**2 / w2 if w2 else np.nan,
-        "mean of 1/propensity": tally.inverse[0] / tally.decisions if w2 else np.nan,
-        "mean number of actions": tally.inverse[1] / tally.decisions if log.whole else np.nan,
+        "mean of 1/propensity": tally.inverse[0] / tally.inverse[1] if w2 else np.nan,
+        "mean number of actions": tally.offered / tally.decisions if log.whole else np.nan,
         "tests of propensities": int(tests["p"].notna().sum()),
         "smallest p of propensities (Bonferroni)": smallest_p(tests),
     }
@@ -253,7 +266,7 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
     if tally.unlogged == tally.rows:
         out.append("no propensities are logged: values of other policies need them")
     elif tally.unlogged:
-        out.append(f"{tally.unlogged} rows have no propensity")
+        out.append(f"rows without a propensity: {tally.unlogged}")
     w1, w2 = tally.weights
     if w2 and w1**2 / w2 < 0.1 * tally.decisions and log.whole:
         out.append(
@@ -266,6 +279,12 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
         when = ", ".join(dict.fromkeys(bad["period"]))
         out.append(
             f"logged propensities cannot be true (p below {ALARM:g} after {count} tests) in: {when}"
+        )
+    if tally.open and log.schema.mature_after is None:
+        out.append(
+            f"rows without a reward, which are left out: {tally.open}. If a missing one means "
+            f"{log.schema.default:g} after some hours, say after how many (mature_after, "
+            "--mature-after)"
         )
     if tally.repeats:
         out.append(f"{tally.repeats} rows repeat the row before them in everything that is logged")

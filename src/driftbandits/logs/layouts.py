@@ -117,8 +117,18 @@ def described(
     """Context and actions of each row; an action is a dictionary of ``id`` and ``features``."""
     columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
     offered = [_plain(value) for value in column(data, str(schema.actions)).to_pylist()]
-    actions = [[_described(entry) for entry in entries or ()] for entries in offered]
+    actions = [[_described(entry) for entry in _entries(value)] for value in offered]
     return list(zip(_contexts(data, columns), actions, strict=True))
+
+
+def _entries(value: Any) -> list[Any]:
+    """The actions of a row: a list, or a dictionary of features by name, as agents take them.
+
+    Arrow gives all rows of a batch the same names, and nothing for those that a row does not offer.
+    """
+    if isinstance(value, Mapping):
+        return [{"id": k, "features": v} for k, v in value.items() if v is not None]
+    return value if isinstance(value, list) else []
 
 
 def _described(entry: Any) -> dict[str, Any]:
@@ -128,6 +138,8 @@ def _described(entry: Any) -> dict[str, Any]:
     features = {k: v for k, v in entry.items() if k != "id"}
     if set(features) == {"features"}:
         features = features["features"] or {}
+    if not isinstance(features, Mapping):
+        raise LogError(f"features of an action must be a dictionary, got {features!r}")
     id = str(entry["id"]) if "id" in entry else json.dumps(entry, sort_keys=True, default=str)
     return {"id": id, "features": _flat(features)}
 

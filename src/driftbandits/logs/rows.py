@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arrays import Array
 from .batch import Batch, Ints, Mask
 from .schema import LogError
 
@@ -38,6 +39,16 @@ class Findings:
             self.counts[kind] = self.counts.get(kind, 0) + 1
             if len(self.examples) < _EXAMPLES:
                 self.examples.append((row, reason))
+
+
+class _Seconds:
+    """Lengths of time that are written out only where a row needs them."""
+
+    def __init__(self, lengths: Array) -> None:
+        self._lengths = lengths
+
+    def __getitem__(self, row: int) -> str:
+        return f"by {self._lengths[row]:,.6g} s"
 
 
 class Checker:
@@ -92,9 +103,10 @@ class Checker:
 
     def _reasons(self, batch: Batch) -> list[str]:
         """One reason per row, empty for a good one; the first that applies."""
+        behind = self._behind(batch)
         tests: list[tuple[Mask, str, Any]] = [
             (~np.isfinite(batch.time), "time is missing or no time", None),
-            (self._backwards(batch), _BACKWARDS, batch.time),
+            (behind > 0, _BACKWARDS, _Seconds(behind)),
             (batch.size < 1, "the set of actions is missing, unknown or has odd vectors", None),
             (
                 (batch.chosen < 0) | (batch.chosen >= np.maximum(batch.size, 1)),
@@ -107,7 +119,7 @@ class Checker:
                 batch.propensity,
             ),
             (batch.propensity < _LEAST_P, f"propensity is below {_LEAST_P:g}", batch.propensity),
-            (np.isinf(batch.reward), "reward is not finite", batch.reward),
+            (np.isinf(batch.reward), "reward is no finite number", batch.reward),
             (
                 (batch.reward < self._bounds[0]) | (batch.reward > self._bounds[1]),
                 f"reward is outside [{self._bounds[0]:g}, {self._bounds[1]:g}]",
@@ -116,7 +128,7 @@ class Checker:
             (
                 batch.arrival < batch.time,
                 "reward before its decision",
-                batch.arrival - batch.time,
+                _Seconds(batch.time - batch.arrival),
             ),
             (
                 ~((batch.count > 0) & (batch.count <= _MOST)),
@@ -138,11 +150,12 @@ class Checker:
                     reasons[i] = words if values is None else f"{words}: {values[i]}"
         return reasons
 
-    def _backwards(self, batch: Batch) -> Mask:
+    def _behind(self, batch: Batch) -> Array:
+        """Seconds by which the time of each row lies before that of an earlier one, or less."""
         times = np.concatenate([[self.latest], np.nan_to_num(batch.time, nan=-np.inf)])
         so_far = np.maximum.accumulate(times)
         self.latest = float(so_far[-1])
-        return np.asarray(batch.time < so_far[:-1])
+        return np.asarray(so_far[:-1] - np.nan_to_num(batch.time, nan=np.inf))
 
     @staticmethod
     def _odd(batch: Batch, odd: Mask) -> Mask:
