@@ -65,8 +65,11 @@ def test_value(log: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert set(table["policy"]) == {"uniform", "D-LinUCB", "LinUCB:ridge=1.0", "logging"}
     assert {"IPS", "SNIPS", "DM", "DR", "IPS, anytime"} <= set(table["estimator"])
-    assert "accepted" in result.output
+    assert "of its rewards" in result.output
     assert not table.duplicated().any()
+    told = (tmp_path / "value.txt").read_text()
+    assert "uniform would have earned" in told
+    assert "D-LinUCB learned from" in told
 
 
 def test_fit(log: Path, tmp_path: Path) -> None:

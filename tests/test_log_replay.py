@@ -233,6 +233,13 @@ def test_full_traffic_is_replay_and_what_the_model_adds() -> None:
     assert without.of("D").equals(plain)
     few = Log.open(w.frame.head(400)).replay({"D": policy})
     assert any("full traffic" in words for words in few.refused)
+    # Every answer says whose value it is.
+    assert found.sentences[0].startswith("D would have earned")
+    assert "by a model of the log" in found.sentences[0]
+    for one in (found, few):
+        assert "of its rewards: the value of a policy that learned from less" in one.sentences[0]
+    watching = Log.open(w.frame.head(400)).replay({"D": policy}, learn="all")
+    assert "having watched the logger" in watching.sentences[0]
 
 
 def test_lives_in_the_model_are_plays_of_it() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
@@ -18,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .agent import Agent
 from .agent.learning import RULES, Rule
 from .cli_log_options import Command, features_of, open_log, reading
+from .cli_log_words import Words, show_quantities
 from .core.storage import atomic_write
 from .figures.log_report import LogReport, write_log_report
 from .figures.logs import plot_drift, plot_memory, plot_value
@@ -99,22 +98,7 @@ def _draw(out: Path | None, name: str, figure: Callable[[], Figure]) -> None:
 
 
 def _show(frame: pd.DataFrame) -> None:
-    click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.6g}"))
-
-
-def _show_quantities(frame: pd.DataFrame) -> None:
-    """A table of quantity and value."""
-    width = frame["quantity"].str.len().max()
-    for quantity, value in zip(frame["quantity"], frame["value"], strict=True):
-        click.echo(f"{quantity:<{width}}  {_quantity(value)}")
-
-
-def _quantity(value: Any) -> str:
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
-        whole = number.is_integer() and abs(number) < 1e15
-        return "-" if np.isnan(number) else f"{number:,.0f}" if whole else f"{number:,.6g}"
-    return str(value)
+    click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.4g}"))
 
 
 def _say(warnings: Any, *, colour: str = "yellow") -> None:
@@ -132,7 +116,7 @@ def check(period: str, out: Path | None, **options: Any) -> None:
     with _bar("checking") as progress:
         found = log.check(period=period, progress=progress)
     click.secho(found.sentence, bold=True)
-    _show_quantities(found.summary)
+    show_quantities(found.summary)
     _say(found.warnings)
     for row, reason in log.findings.examples:
         click.echo(f"dropped row {row}: {reason}")
@@ -169,7 +153,7 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
     with _bar("looking for drift") as progress:
         found = log.drift(simulations=simulations, seed=seed, clock=clock, progress=progress)
     click.secho(found.sentence, bold=True)
-    _show_quantities(found.table)
+    show_quantities(found.table)
     click.echo(found.snippet)
     _write(out, "drift.csv", found.table)
     _draw(out, "drift", lambda: plot_drift(found))
@@ -228,7 +212,7 @@ _PROPENSITIES = click.option(
 @_LEARN
 @_SHARE
 @_PROPENSITIES
-@_out("value.csv, weights.csv and a picture")
+@_out("value.csv, weights.csv, value.txt and a picture")
 def value(
     policies: tuple[str, ...],
     period: str,
@@ -240,23 +224,21 @@ def value(
 ) -> None:
     """What policies would have earned, by period, with intervals.
 
-    Fixed policies have IPS, SNIPS, DM and DR. Policies that learn are replayed on the real clock.
+    Fixed policies have IPS, SNIPS, DM and DR. Policies that learn are replayed on the real clock:
+    their DR is the value of a policy that learned from the accepted rows alone. What it would have
+    earned live, with all of its rewards, is told by the row at full traffic, with a model's help.
     """
     log = open_log(options)
     names = policies or ("uniform",)
     found = _values(log, names, period, learn, share, propensities)
     table = pd.concat([v.table for v in found], ignore_index=True).drop_duplicates()
-    _show(table[table["period"] == "all"])
-    for one in found:
-        for name, rate in one.acceptance.items():
-            click.echo(f"{name}: accepted {rate:.1%} of the rows")
-        if one.lost is not None:
-            click.echo(
-                "the logger lost {:.6g} per decision [{:.6g}, {:.6g}] against the best candidate "
-                "chosen on other periods".format(*one.lost)
-            )
-        _say(one.warnings)
-        _say([f"cannot answer {line}" for line in one.refused], colour="red")
+    answers = Words.of(found)
+    for line in answers.said:
+        click.secho(line, bold=True)
+    _show(table[table["period"] == "all"].drop(columns="period"))
+    _say(answers.warnings)
+    _say(answers.refused, colour="red")
+    answers.write(out, "value.txt")
     _write(out, "value.csv", table)
     _write(out, "weights.csv", pd.concat([v.weights for v in found], ignore_index=True))
     _draw(out, "value", lambda: plot_value(_joined(found)))
@@ -293,7 +275,8 @@ def _values(
 def _joined(found: list[Value]) -> Value:
     table = pd.concat([v.table for v in found], ignore_index=True)
     weights = pd.concat([v.weights for v in found], ignore_index=True)
-    return Value(table.drop_duplicates(), weights, None, {}, (), ())
+    acceptance = {name: share for v in found for name, share in v.acceptance.items()}
+    return Value(table.drop_duplicates(), weights, None, acceptance, (), ())
 
 
 @log_group.command()

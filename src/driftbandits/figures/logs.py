@@ -86,13 +86,20 @@ def plot_value(value: Value, estimator: str = "DR") -> Figure:
             ms=3,
             lw=1,
             color=looks[name].color,
-            label=plain(name if name == LOGGING else f"{name} ({estimator})"),
+            label=plain(name if name == LOGGING else _label(value, name, estimator)),
         )
     every = max(1, len(labels) // 8)
     axes.set_xticks(range(0, len(labels), every), labels[::every], rotation=30, ha="right")
     axes.set(ylabel="mean reward", title="What would have been earned, by period")
     figure.legend(loc="outside lower center", ncols=2)
     return figure
+
+
+def _label(value: Value, name: str, estimator: str) -> str:
+    """A policy that learned says how much of what it would have learned live."""
+    share = value.acceptance.get(name)
+    learned = "" if share is None else f", from {share:.0%} of its rewards"
+    return f"{name} ({estimator}{learned})"
 
 
 def _places(memories: Any) -> Any:

@@ -165,7 +165,10 @@ def replay(
     found = summary(log, evaluation, list(players), skipped, "logged")
     acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
     found = replace(
-        found, acceptance=acceptance, warnings=(*found.warnings, *_cautions(players, learn, c))
+        found,
+        acceptance=acceptance,
+        warnings=(*found.warnings, *_cautions(players, learn, c)),
+        watched=learn == "all",
     )
     if not full_traffic or learn == "all":
         return found

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ..core.arrays import Array
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Mask
+from .intervals import t_interval
 from .posterior import Posterior
 from .reading import LogReader
 from .world import LastRows, last_rows
@@ -69,8 +69,8 @@ class Traffic:
             values = (self._lived(policy, theta, learns, generator) for learns in (known, some))
             gains[i] = self._per_decision(next(values) - next(values))
         # The difference of two lives that are not among the drawn ones.
-        error = gains.std(ddof=1) * np.sqrt(1.0 + 1.0 / _PATHS)
-        return Shortage(float(gains.mean()), float(stats.t.ppf(0.975, _PATHS - 1) * error))
+        error = float(gains.std(ddof=1) * np.sqrt(1.0 + 1.0 / _PATHS))
+        return Shortage(float(gains.mean()), t_interval(0.0, error, _PATHS)[1])
 
     def _per_decision(self, values: Array) -> float:
         """Mean over the whole log, of which these are the last rows, lived from a beginning.

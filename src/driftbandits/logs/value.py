@@ -21,6 +21,7 @@ from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .periods import Periods
 from .reading import LogReader, Progress
+from .saying import say_lost, say_values
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
@@ -44,6 +45,7 @@ class Value:
         acceptance: Share of rows that each learning policy learned from.
         refused: What the log cannot answer, and why.
         warnings: What to keep in mind about the numbers.
+        watched: Whether learning policies learned from all rows, as if they had watched the logger.
     """
 
     table: pd.DataFrame
@@ -52,6 +54,16 @@ class Value:
     acceptance: Mapping[str, float]
     refused: tuple[str, ...]
     warnings: tuple[str, ...]
+    watched: bool = False
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The answer in words: one sentence per policy, then what was logged and lost."""
+        said = say_values(self.table, self.acceptance, watched=self.watched)
+        if self.lost is None:
+            return said
+        names = dict.fromkeys(self.table["policy"][self.table["policy"] != LOGGING])
+        return (*said, say_lost(self.lost, ", ".join(names)))
 
     def of(self, policy: str, estimator: str = "DR", period: str = ALL) -> pd.Series[Any]:
         """One row of the table."""
