@@ -51,11 +51,14 @@ def _learned(name: str, dr: Any, full: Any | None, accepted: float) -> str:
 def say_lost(lost: tuple[float, float, float], names: str) -> str:
     """What the logger lost against the best of some policies, chosen on other periods."""
     mean, low, high = lost
+    best = f"the best of these, chosen on the other periods: {names}."
     if high < 0.0:
-        mean, low, high = -mean, -high, -low
-    verb = "earned {} more per decision than" if lost[2] < 0.0 else "lost {} per decision against"
-    told = verb.format(f"{_number(mean)} [{_number(low)}, {_number(high)}]")
-    return f"The logger {told} the best of these, chosen on the other periods: {names}."
+        told = f"{_number(-mean)} [{_number(-high)}, {_number(-low)}]"
+        return f"The logger earned {told} more per decision than {best}"
+    told = f"{_number(mean)} [{_number(low)}, {_number(high)}]"
+    if low <= 0.0:
+        return f"It is not clear that the logger lost anything ({told} per decision) against {best}"
+    return f"The logger lost {told} per decision against {best}"
 
 
 def _mean(row: Any) -> str:
