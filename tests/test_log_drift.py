@@ -35,6 +35,18 @@ def test_a_jump_is_found_and_dated() -> None:
     assert {"drifting", "p", "level: p", "differences: p", "contexts: p"} <= quantities
 
 
+def test_the_same_rows_in_another_order_do_not_drift() -> None:
+    frame = world(kind="rotate", rounds=800, noise=0.5).frame
+    mixed = frame.sample(frac=1.0, random_state=3).assign(
+        time=frame["time"].to_numpy(), reward_time=frame["time"].to_numpy()
+    )
+    log, shuffled = Log.open(frame), Log.open(mixed)
+    assert log.drift(simulations=99).drifting
+    assert not shuffled.drift(simulations=99).drifting
+    assert np.isfinite(log.memory().best)
+    assert np.isinf(shuffled.memory().best)
+
+
 def test_a_moving_level_is_told_from_moving_differences() -> None:
     level = np.repeat([0.0, 2.0], 400)
     found = asked(kind="still", rounds=800, noise=0.5, level=level)

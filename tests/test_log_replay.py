@@ -71,8 +71,6 @@ def _learn(policy: Policy, action: Any, reward: float, round: float, assumed: bo
 @pytest.mark.parametrize("rows", [17, 1000])
 @pytest.mark.parametrize("rule", ["wait", "assume"])
 def test_a_life_lived_again_has_the_same_bits(name: str, rows: int, rule: str) -> None:
-    if rule == "assume" and name == "AdaptiveLinUCB":
-        return  # its noise estimate is no sum: it does not offer amendments
     policy = POLICIES[name]()
     w = world(kind="rotate", rounds=200, delay=20_000.0)
     frame, _ = live(policy, w, 0, assume=rule == "assume")
@@ -127,6 +125,20 @@ def test_replay_is_its_definition() -> None:
         twin.advance()
     expected = np.mean(np.array(weights) * rewards)
     assert found.of("D", "IPS")["estimate"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_reward_changes_nothing_of_a_replay_before_it_came() -> None:
+    frame = world(kind="rotate", rounds=600, noise=0.3, delay=40_000.0).frame
+    changed = frame.assign(reward=frame["reward"].where(frame.index != 300, 50.0))
+    tables = [
+        Log.open(one)
+        .replay({"D": POLICIES["D-LinUCB"]()}, learn="all", period="100", full_traffic=False)
+        .table.set_index(["period", "estimator"])["estimate"]
+        for one in (frame, changed)
+    ]
+    before, after = ([f"{hour} h" for hour in hours] for hours in ((0, 100, 200), (400, 500)))
+    assert tables[0].loc[before].equals(tables[1].loc[before])
+    assert not tables[0].loc[after].equals(tables[1].loc[after])
 
 
 @pytest.mark.thorough
