@@ -45,13 +45,16 @@ function memoryPlot({ words, evidence, instant }) {
   };
 }
 
-function driftPlot({ times, gain, dated }) {
+function driftPlot({ times, gain, dated, changed }) {
+  const look = layout(
+    { type: dated ? "date" : "linear", title: { text: dated ? "" : "hours" } },
+    { title: { text: "log-evidence for drift" } },
+  );
+  const [from, to] = changed;
+  const shade = { type: "rect", yref: "paper", y0: 0, y1: 1, x0: from, x1: to, fillcolor: variable("--change"), opacity: 0.15, line: { width: 0 } };
   return {
     traces: [{ x: times, y: gain, type: "scatter", mode: "lines", name: "evidence", line: { color: variable("--accent") } }],
-    layout: layout(
-      { type: dated ? "date" : "linear", title: { text: dated ? "" : "hours" } },
-      { title: { text: "log-evidence for drift" } },
-    ),
+    layout: { ...look, shapes: changed.length ? [shade] : [] },
   };
 }
 

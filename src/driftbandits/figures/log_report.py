@@ -161,7 +161,7 @@ def _tiles(check: Check) -> str:
 def _drift(drift: Drift) -> str:
     return (
         _words([drift.sentence])
-        + _figure("drift", "Evidence of the best memory above that of never forgetting, over time.")
+        + _figure("drift", _evidence_caption(drift))
         + _folded(
             "All numbers.",
             _quantities("P-values come from simulated logs that do not drift.", drift.table),
@@ -169,6 +169,11 @@ def _drift(drift: Drift) -> str:
             always=True,
         )
     )
+
+
+def _evidence_caption(drift: Drift) -> str:
+    shaded = " The shaded stretch holds the largest change." if drift.changed else ""
+    return f"Evidence of the best memory above that of never forgetting, over time.{shaded}"
 
 
 def _memory(memory: Memory) -> str:
@@ -216,5 +221,9 @@ def _memory_data(memory: Memory) -> dict[str, Any]:
 def _drift_data(drift: Drift) -> dict[str, Any]:
     kept = np.unique(np.linspace(0, len(drift.when) - 1, _MOST_POINTS).round().astype(int))
     when = drift.when.iloc[kept]
-    times = [say_time(t) if drift.dated else t / 3600.0 for t in when["time"]]
-    return {"times": times, "gain": _numbers(when["gain"]), "dated": drift.dated}
+    times, changed = (
+        [say_time(t) if drift.dated else t / 3600.0 for t in moments]
+        for moments in (when["time"], drift.changed or ())
+    )
+    gain = _numbers(when["gain"])
+    return {"times": times, "gain": gain, "dated": drift.dated, "changed": changed}

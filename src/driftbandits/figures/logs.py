@@ -49,6 +49,12 @@ def plot_drift(drift: Drift) -> Figure:
     if drift.dated:
         moments = [datetime.fromtimestamp(t, UTC) for t in times]
     above.plot(moments, drift.when["gain"])
+    if drift.changed is not None:
+        ends = [
+            datetime.fromtimestamp(t, UTC) if drift.dated else t / 3600.0 for t in drift.changed
+        ]
+        above.axvspan(*ends, color=CHANGE, alpha=0.12, lw=0, label="largest change")
+        above.legend(loc="upper left")
     above.set(ylabel="log-evidence for drift", title=plain(_verdict(drift)))
     above.set_xlabel("" if drift.dated else "hours")
     above.tick_params(axis="x", rotation=30 if drift.dated else 0)

@@ -24,6 +24,7 @@ import pandas as pd
 from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from .batch import Ints
+from .dating import largest_change
 from .memory import NOISE, grid, say_hours, say_memory
 from .passes import Pass, Stretch, single_units
 from .periods import say_time
@@ -70,6 +71,8 @@ class Drift:
         evidence: One row per memory: memory, hours, evidence, for the picture.
         setup: Noise and bounds for a policy.
         dated: Whether times are dates.
+        changed: Times in seconds between which the largest change lies
+            (`driftbandits.logs.dating`); None where nothing drifts or no change stands out.
     """
 
     p: float
@@ -81,6 +84,7 @@ class Drift:
     evidence: pd.DataFrame
     setup: Setup
     dated: bool
+    changed: tuple[float, float] | None = None
 
     @property
     def drifting(self) -> bool:
@@ -102,14 +106,16 @@ class Drift:
         if np.isinf(self.payoffs.memory):
             return f"{lead} No memory of the vectors follows it; they may lack a constant 1."
         memory = f"{say_memory(self.payoffs.memory)} decisions ({say_hours(self.payoffs.hours)})"
-        return (
-            f"{lead} A memory of about {memory} predicts best; most of the evidence came between "
-            f"{self._peak()}." + self._contexts()
-        )
+        lead = f"{lead} A memory of about {memory} predicts best"
+        return f"{lead}; {self._largest()}.{self._contexts()}"
 
-    def _peak(self) -> str:
-        start, end = busiest(self.when)
-        return f"{say_time(start, dated=self.dated)} and {say_time(end, dated=self.dated)}"
+    def _largest(self) -> str:
+        """When it happened, or that it happens all along."""
+        times = self.when["time"].to_numpy()
+        if self.changed is None or self.changed[1] - self.changed[0] > 0.5 * np.ptp(times):
+            return "payoffs move all along, and no one change stands out"
+        start, end = (say_time(time, dated=self.dated) for time in self.changed)
+        return f"the largest change came between {start} and {end}"
 
     def _contexts(self) -> str:
         if self.contexts is None:
@@ -133,6 +139,9 @@ class Drift:
         start, end = busiest(self.when)
         rows["most evidence from"] = say_time(start, dated=self.dated)
         rows["most evidence to"] = say_time(end, dated=self.dated)
+        if self.changed is not None:
+            ends = (say_time(time, dated=self.dated) for time in self.changed)
+            rows["largest change from"], rows["largest change to"] = ends
         return pd.DataFrame({"quantity": list(rows), "value": list(rows.values())})
 
     @property
@@ -201,7 +210,9 @@ def drift(
         }
     )
     setup = Setup.of(study.plain, best, scales=log.scales(), longest=study.longest)
-    return Drift(p, payoffs, level, differences, contexts, when, evidence, setup, log.dated)
+    changed = largest_change(log, seed=seed) if p <= ALPHA else None
+    found = (p, payoffs, level, differences, contexts, when, evidence, setup, log.dated, changed)
+    return Drift(*found)
 
 
 class _Study:

@@ -37,7 +37,7 @@ class Posterior:
     def __init__(self, offered: Array, played: Array, rewards: Array) -> None:
         known = np.isfinite(rewards)
         rows, dim = played.shape
-        self._whiten = _whitening(offered)
+        self._whiten = whitening(offered.T @ offered / len(offered))
         vectors = np.where(known[:, None], played @ self._whiten, 0.0)
         value = np.where(known, rewards, 0.0)
         centre = np.linalg.solve(vectors.T @ vectors + np.eye(dim), vectors.T @ value)
@@ -73,8 +73,8 @@ class Posterior:
             yield kinds[pick(evidence, generator)].path(generator)
 
 
-def _whitening(vectors: Array) -> Array:
-    """W (d, d) with mean of Wᵀ a aᵀ W the identity, but for directions that do not occur."""
-    sizes, axes = np.linalg.eigh(vectors.T @ vectors / len(vectors))
+def whitening(second: Array) -> Array:
+    """W (d, d) with Wᵀ E[a aᵀ] W the identity, but for directions that do not occur."""
+    sizes, axes = np.linalg.eigh(second)
     occurs = sizes > 1e-12 * sizes[-1]
     return np.asarray(axes * np.where(occurs, 1.0 / np.sqrt(np.where(occurs, sizes, 1.0)), 0.0))
