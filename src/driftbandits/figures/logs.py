@@ -117,7 +117,7 @@ def _places(memories: Any) -> Any:
 
 def _memory_axis(axes: Axes, memories: Any, hours: Any) -> None:
     place = _places(memories)
-    every = max(1, len(place) // 5)
+    every = max(1, -(-len(place) // 5))
     chosen = [*range(0, len(place) - 1, every), len(place) - 1]
     words = [
         "never" if np.isinf(memories[i]) else f"{memories[i]:,.0f}\n{say_hours(hours[i])}"
