@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 def run(*, quick: bool, say: Say) -> list[Row]:
     """Mean values and coverage of every setting."""
-    logs, rows = 3 if quick else 15, list[Row]()
+    logs, rows = 3 if quick else 12, list[Row]()
     for setting in SETTINGS:
         say(f"log replay: {setting}")
         found = np.array([outcome(setting, seed) for seed in range(logs)], dtype=float)

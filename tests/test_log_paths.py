@@ -16,7 +16,7 @@ from driftbandits.logs.walks import Walks
 from log_worlds import world
 
 Array = Any
-BINS, DIM, VARIANCE = 5, 2, 0.7
+BINS, DIM, VARIANCE, START = 5, 2, 0.7, 0.4
 
 
 class Binned:
@@ -66,11 +66,10 @@ def stretched(cut: tuple[int, ...], worth: float) -> Array:
 def walked(order: int, worth: float) -> Array:
     """Covariance of a walk, from its steps."""
     if order == 1:
-        steps = [np.ones(BINS) / np.sqrt(worth)]
+        steps = [np.ones(BINS) / np.sqrt(START)]
         steps += [(np.arange(BINS) >= g) / np.sqrt(worth * BINS) for g in range(1, BINS)]
         return sum(np.outer(s, s) for s in steps)
-    # Position and velocity, in units of what the first ones are worth.
-    state, out = np.diag([1.0, 1.0 / (worth * BINS**2)]), np.zeros((BINS, BINS))
+    state, out = np.diag([1.0 / START, 1.0 / (worth * BINS**2)]), np.zeros((BINS, BINS))
     move, noise = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 1.5], [1.5, 3.0]])
     for g in range(BINS):
         if g > 0:
@@ -103,7 +102,7 @@ def test_evidence_of_walks_is_that_of_all_rows_together(order: int) -> None:
     rows = Binned(1)
     terms = [rows.evidence(walked(order, worth)) for worth in walks._WORTH]
     expected = np.logaddexp.reduce(terms) - np.log(len(terms))
-    found = Walks(rows.gram, rows.moment, order=order).given(VARIANCE).evidence
+    found = Walks(rows.gram, rows.moment, order=order, start=START).given(VARIANCE).evidence
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -138,7 +137,9 @@ def test_drawn_walks_have_the_mean_of_the_posterior(
 ) -> None:
     monkeypatch.setattr(walks, "_WORTH", np.array([0.1]))
     rows = Binned(4)
-    found, error = mean_of_draws(Walks(rows.gram, rows.moment, order=order).given(VARIANCE).path)
+    found, error = mean_of_draws(
+        Walks(rows.gram, rows.moment, order=order, start=START).given(VARIANCE).path
+    )
     assert np.abs((found - rows.mean(walked(order, 0.1))) / error).max() < 4.5
 
 
@@ -166,3 +167,14 @@ def test_open_rewards_and_directions_that_never_occur_change_nothing() -> None:
     path = next(posterior.draws(np.random.default_rng(0)))
     assert not path[:, 3].any()
     assert np.mean(np.linalg.norm(path[:, :3] - w.theta, axis=1)) < 0.25
+
+
+def test_many_rare_actions_are_not_told_apart_by_luck() -> None:
+    # All arms have the same click rate. Of 30 rates that are told from 300 rows each, the largest
+    # is twice that by luck. The largest of a drawn path must be nearer to the truth.
+    rng = np.random.default_rng(0)
+    chosen, clicks = rng.integers(0, 30, 9000), (rng.random(9000) < 0.01).astype(float)
+    rates = [clicks[chosen == k].mean() for k in range(30)]
+    assert max(rates) > 0.02
+    draws = Posterior(np.eye(30), np.eye(30)[chosen], clicks).draws(rng)
+    assert np.mean([next(draws).max() for _ in range(20)]) < 0.5 * (0.01 + max(rates))

@@ -245,6 +245,17 @@ def test_full_traffic_is_replay_and_what_the_model_adds() -> None:
     assert without.of("D").equals(plain)
     few = Log.open(w.frame.head(400)).replay({"D": policy})
     assert any("full traffic" in words for words in few.refused)
+    rng = np.random.default_rng(0)
+    rare = pd.DataFrame(
+        {
+            "time": np.arange(2000.0),
+            "chosen": rng.integers(0, 20, 2000),
+            "propensity": 0.05,
+            "reward": (rng.random(2000) < 0.005).astype(float),
+        }
+    )
+    unsure = Log.open(rare, arms=20).replay({"D": DLinUCB(dim=20, gamma=0.99, noise=0.1)})
+    assert any("too few rewards" in words for words in unsure.refused)
     # Every answer says whose value it is.
     assert found.sentences[0].startswith("D would have earned")
     assert "by a model of the log" in found.sentences[0]

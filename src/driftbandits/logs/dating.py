@@ -12,7 +12,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.randomness import stream
 from .batch import Batch, embedded
-from .posterior import whitening
+from .posterior import fewest, whitening
 from .reading import LogReader
 from .stretches import Stretches
 
@@ -28,6 +28,7 @@ class _Bins:
         self.gram = np.zeros((self._count, log.dim, log.dim))
         self.moment = np.zeros((self._count, log.dim))
         self.squares, self.rows = 0.0, 0
+        self._powers = np.zeros((2, log.dim))  # sums of the second and fourth powers of r·a
         self.first = np.full(self._count, np.inf)  # time of the first row of each bin
         self.last = -np.inf
 
@@ -43,10 +44,19 @@ class _Bins:
         reward = batch.reward[known]
         self.squares += float((batch.count[known] * reward**2).sum())
         self.rows += len(reward)
+        scores = (weighted * reward[:, None]) ** 2
+        self._powers += scores.sum(axis=0), (scores**2).sum(axis=0)
         for g in np.unique(place[known]):
             mine = place[known] == g
             self.gram[g] += weighted[mine].T @ vectors[mine]
             self.moment[g] += weighted[mine].T @ reward[mine]
+
+    def merge(self) -> None:
+        """Put bins together that are too small for their sums to be nearly normal."""
+        least = fewest(self.rows, *self._powers)
+        starts = np.arange(0, self._count, max(1, -(-least * self._count // self.rows)))
+        self.gram, self.moment = (np.add.reduceat(x, starts) for x in (self.gram, self.moment))
+        self.first = np.minimum.reduceat(self.first, starts)
 
     def whiten(self) -> None:
         """Coordinates with mean Gram matrix I; moments and squares of what one fit leaves."""
@@ -72,6 +82,7 @@ def largest_change(log: LogReader, *, seed: int = 0) -> tuple[float, float] | No
         bins.take(batch)
     if bins.rows == 0:
         return None
+    bins.merge()
     bins.whiten()
     if not bins.squares > 0.0:  # one parameter explains everything
         return None

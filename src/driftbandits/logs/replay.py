@@ -181,7 +181,7 @@ def _at_full_traffic(
     """The same answer, with a row at full traffic for each policy."""
     model = Traffic.of(log)
     if model is None:
-        words = "full traffic: too few rows for a model of the log"
+        words = "full traffic: too few rows for a model of the log, or too few rewards among them"
         return replace(found, refused=(*found.refused, words))
     rows = []
     for name, policy in policies.items():

@@ -19,7 +19,7 @@ import numpy as np
 from ..core.arrays import Array
 from .sampling import log_sum, pick
 
-_WORTH = 4.0 ** np.arange(-4.0, 5.0)
+_WORTH = 8.0 ** np.arange(-3.0, 7.0)
 # Operations that may go into factoring all stretches.
 _WORK = 2e9
 
@@ -63,6 +63,11 @@ class Given(NamedTuple):
         """Log-evidence, with all κ and h as likely."""
         last = self.forward[:, :, -1].ravel()
         return float(log_sum(last) - np.log(len(last)))
+
+    @property
+    def worth(self) -> float:
+        """The κ that fits best: how far the parameter is from 0, in units of σ²/κ."""
+        return float(_WORTH[np.argmax(self.forward[:, :, -1].max(axis=1))])
 
     def path(self, generator: np.random.Generator) -> Array:
         """A path u (G, d), drawn."""

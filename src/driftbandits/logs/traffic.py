@@ -52,13 +52,15 @@ class Traffic:
 
     @classmethod
     def of(cls, log: LogReader) -> Traffic | None:
-        """None where there are too few rows, or no rewards."""
+        """None where there are too few rows, or where rewards are too rare to tell actions apart."""
         rounds = min(_ROWS, log.rows, _NUMBERS // (log.most * log.dim))
         if rounds < _FEWEST:
             return None
         rows = last_rows(log, rounds)
-        enough = np.isfinite(rows.rewards).sum() >= _FEWEST
-        return cls(rows, decisions=log.rows) if enough else None
+        if np.isfinite(rows.rewards).sum() < _FEWEST:
+            return None
+        model = cls(rows, decisions=log.rows)
+        return model if model._posterior.telling else None
 
     def shortage(self, policy: Policy, share: float, generator: np.random.Generator) -> Shortage:
         """Live on drawn paths with all rewards and with a ``share`` of them."""

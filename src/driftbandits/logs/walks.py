@@ -5,7 +5,8 @@ takes a random step (order 1), or its velocity v does (order 2):
 
     u' = u + ε,  ε ~ N(0, q σ² I)         u' = u + v + …,  v' = v + ε,  ε ~ N(0, q σ² I).
 
-The grid of speeds q is told by κ: the walk goes as far in the whole log as N(0, σ²/κ · I) does. The
+The grid of speeds q is told by κ: the walk goes as far in the whole log as N(0, σ²/κ · I) does. It
+begins at N(0, σ²/κ₀ · I), and the velocity of order 2 as fast as the walk goes on average. The
 filter is Kalman's, with a bin as the observation; covariances are in units of σ², so that
 
     log p(bin) = −½ log|I + P A| + (2bᵀm − mᵀAm + (b − Am)ᵀP'(b − Am))/(2σ²) + what all paths share
@@ -43,10 +44,11 @@ class _Filtered(NamedTuple):
 
 
 class Walks:
-    """Paths of a parameter that walks, given bins (G, d, d) and (G, d)."""
+    """Paths of a parameter that walks, given bins (G, d, d) and (G, d); ``start`` is κ₀."""
 
-    def __init__(self, gram: Array, moment: Array, *, order: int) -> None:
-        self._gram, self._moment, self._order = gram, moment, order
+    def __init__(self, gram: Array, moment: Array, *, order: int, start: float) -> None:
+        self._gram, self._moment = gram, moment
+        self._order, self._start = order, start
         parts = [self._filter(self._law(worth))[2:] for worth in _WORTH]
         self._volume, self._fit = np.array(parts).T
 
@@ -57,14 +59,13 @@ class Walks:
     def _law(self, worth: float) -> _Law:
         bins, dim = self._moment.shape
         if self._order == 1:
-            move, steps, start = np.eye(1), np.eye(1) / bins, np.eye(1)
+            move, steps, start = np.eye(1), np.eye(1) / bins, np.eye(1) / self._start
         else:
             move = np.array([[1.0, 1.0], [0.0, 1.0]])
             steps = np.array([[1.0, 1.5], [1.5, 3.0]]) / bins**3
-            # A position is worth a row, whatever the speed; a velocity is one that fits the walk.
-            start = np.diag([worth, 1.0 / bins**2])
+            start = np.diag([1.0 / self._start, 1.0 / (worth * bins**2)])
         each: Array = np.eye(dim)
-        parts = (np.kron(part, each) for part in (move, steps / worth, start / worth))
+        parts = (np.kron(part, each) for part in (move, steps / worth, start))
         return _Law(*parts)
 
     def _filter(self, law: _Law) -> _Filtered:
