@@ -105,14 +105,14 @@ def _level(vectors: Array, rewards: Array, mean: Array) -> Array:
 def fewest(rows: int, squares: Array, fourths: Array) -> int:
     """Rows that a bin needs for its moments to be nearly normal, as the posterior takes them.
 
-    Sums over m terms have an excess kurtosis of about that of a term over m. It is at most 1 where
-    m is the kurtosis of the terms, half of the coordinates below it. Rare clicks on many actions
-    need thousands of rows; with fewer, every click would be a jump.
+    ``squares`` and ``fourths`` (d,) are sums over the rows of these powers of the terms. Sums over
+    m terms have an excess kurtosis of about that of a term over m, which is at most 1 where m is
+    the kurtosis of the terms, here of all coordinates together. Rare clicks on many actions need
+    thousands of rows; with fewer, every click would be a jump.
     """
-    occurs = squares > 0.0
-    if not occurs.any():
+    if not squares.any():
         return 1
-    return max(1, int(np.median(rows * fourths[occurs] / squares[occurs] ** 2)))
+    return max(1, int(rows * fourths.mean() / squares.mean() ** 2))
 
 
 def whitening(second: Array) -> Array:

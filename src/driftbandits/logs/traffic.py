@@ -52,7 +52,7 @@ class Traffic:
 
     @classmethod
     def of(cls, log: LogReader) -> Traffic | None:
-        """None where there are too few rows, or where rewards are too rare to tell actions apart."""
+        """None where there are too few rows, or too few rewards to tell actions apart."""
         rounds = min(_ROWS, log.rows, _NUMBERS // (log.most * log.dim))
         if rounds < _FEWEST:
             return None
