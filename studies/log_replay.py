@@ -21,7 +21,7 @@ from driftbandits.logs import Log
 from driftbandits.logs.traffic import FULL
 
 NAME = "log-replay"
-_VISITS, _SETS = 12_000, np.eye(3)
+_VISITS, _SETS = 6000, np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 def run(*, quick: bool, say: Say) -> list[Row]:
     """Mean values and coverage of every setting."""
-    logs, rows = 3 if quick else 12, list[Row]()
+    logs, rows = 3 if quick else 10, list[Row]()
     for setting in SETTINGS:
         say(f"log replay: {setting}")
         found = np.array([outcome(setting, seed) for seed in range(logs)], dtype=float)
