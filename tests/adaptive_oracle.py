@@ -253,10 +253,7 @@ class Definition:
         known = self.present() > 0
         self.actions.append(action)
         new = bool(((action != 0) & ~known).any())
-        for expert in (e for bank in self.banks for e in bank):
-            due = self.clock - expert.restored >= self.dim
-            if new or due or expert.changes > 32 + self.dim:
-                self.restore(expert)
+        self.restore_due(new)
         observed, inflation = self.observe(action, reward - self.origin, round)
         banks = [ANCHORED] if observed.x is None else [ANCHORED, CENTRED]
         predictions = [self.predict(observed, bank) for bank in banks]
@@ -418,9 +415,16 @@ class Definition:
             self.pass_time(closing)
             self.replace_refuted(limit)
         self.pass_time(end)
-        for expert in (e for bank in self.banks for e in bank):
-            if end - expert.restored >= self.dim or expert.changes > 32 + self.dim:
-                self.restore(expert)
+        self.restore_due(False)
+
+    def restore_due(self, new: bool) -> None:
+        """Put Λ in place where half a memory has passed, or as long as before the last time."""
+        for bank in self.banks:
+            for j, expert in enumerate(bank):
+                passed = self.clock - expert.restored
+                due = passed >= self.dim * 4**j or passed >= max(self.dim, expert.restored)
+                if new or due or expert.changes > 32 + 4 * self.dim:
+                    self.restore(expert)
 
     def pass_time(self, clock: float) -> None:
         while 2 * self.dim * 4 ** (len(self.banks[0]) - 1) <= clock:

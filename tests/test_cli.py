@@ -1,4 +1,4 @@
-"""The command line, as a person uses it: in processes of its own."""
+"""The command line, as a person uses it: in processes of its own, or nearly."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -54,9 +55,30 @@ noise = { kind = "gaussian", level = 0.1 }
 """
 
 
+InProcess = Callable[..., subprocess.CompletedProcess[str]]
+
+
 def driftbandits(*arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "driftbandits", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> InProcess:
+    """The same without a process, whose start takes longer than what is tested."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["driftbandits", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(sys.argv, code, said.out, said.err)
+
+    return run
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -150,15 +172,15 @@ def test_report_draws_again(tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
-def test_policies_are_listed_one_a_line() -> None:
-    lines = driftbandits("policies").stdout.splitlines()
+def test_policies_are_listed_one_a_line(in_process: InProcess) -> None:
+    lines = in_process("policies").stdout.splitlines()
     assert any(re.match(r"D-LinUCB\s+DLinUCB: ", line) for line in lines)
     assert not any("published" in line for line in lines)
 
 
 @pytest.mark.parametrize("command", ["", "reproduce", "run", "report", "log", "journal", "serve"])
-def test_help_is_there(command: str) -> None:
-    done = driftbandits(*command.split(), "-h")
+def test_help_is_there(command: str, in_process: InProcess) -> None:
+    done = in_process(*command.split(), "-h")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
     assert "\\b" not in done.stdout  # click's mark for "do not wrap", taken as text
@@ -185,17 +207,23 @@ def test_help_is_there(command: str) -> None:
     ],
 )
 def test_errors_are_sentences_and_exit_with_2(
-    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    in_process: InProcess,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = driftbandits(*arguments)
+    done = in_process(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_foreign_criteo_file_is_refused(foreign: Path, tmp_path: Path) -> None:
-    done = driftbandits("reproduce", "criteo", "--data", str(foreign), "--out", str(tmp_path))
+def test_a_foreign_criteo_file_is_refused(
+    foreign: Path, tmp_path: Path, in_process: InProcess
+) -> None:
+    done = in_process("reproduce", "criteo", "--data", str(foreign), "--out", str(tmp_path))
     assert done.returncode == 2
     assert "foreign.tsv.gz" in done.stderr
     assert "Traceback" not in done.stderr
@@ -207,12 +235,16 @@ def test_a_foreign_criteo_file_is_refused(foreign: Path, tmp_path: Path) -> None
     + [("run", "mine.toml"), ("run", "mine.py")],
 )
 def test_data_that_would_be_ignored_are_refused_before_any_work(
-    arguments: tuple[str, str], foreign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, str],
+    foreign: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    in_process: InProcess,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(TOML_EXPERIMENT)
     Path("mine.py").write_text(PYTHON_EXPERIMENT)
-    done = driftbandits(*arguments, "--data", str(foreign))
+    done = in_process(*arguments, "--data", str(foreign))
     assert done.returncode == 2
     assert "Usage:" in done.stderr
     assert "--data is read by" in done.stderr
@@ -288,12 +320,12 @@ experiment = Experiment(
     ],
 )
 def test_errors_in_a_python_file_show_its_line(
-    values: dict[str, str], line: str, message: str, tmp_path: Path
+    values: dict[str, str], line: str, message: str, tmp_path: Path, in_process: InProcess
 ) -> None:
     file = tmp_path / "mine.py"
     plain = {"what": "Random", "chosen": "0", "replications": "2"}
     file.write_text(RAISING.format(**{**plain, **values}))
-    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    done = in_process("run", str(file), "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert line in done.stderr
     assert message in done.stderr
@@ -303,10 +335,12 @@ def test_errors_in_a_python_file_show_its_line(
     assert "cli.py" not in done.stderr
 
 
-def test_a_choice_that_is_not_on_offer_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_choice_that_is_not_on_offer_is_said_in_one_line(
+    tmp_path: Path, in_process: InProcess
+) -> None:
     file = tmp_path / "mine.py"
     file.write_text(RAISING.format(what="Random", chosen="7", replications="2"))
-    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    done = in_process("run", str(file), "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "error: Player.select must return an index below 4, got 7" in done.stderr
     assert "Traceback" not in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -200,6 +201,8 @@ def test_what_is_read_was_true_at_some_moment_and_reading_changes_nothing(
 
     thread = threading.Thread(target=look)
     thread.start()
+    while not read:
+        time.sleep(0.001)
     for row, reward in zip(rows, rewards, strict=True):
         while True:
             try:

@@ -27,7 +27,6 @@ from .cli_service import CONTEXT, SERVICE_COMMANDS
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
 from .experiments.standings import markdown
-from .figures import draw, plot_leaderboard, save, write_report
 from .policies import registered
 from .simulation import Result, ResultFileError, is_result, warm_up
 
@@ -175,6 +174,8 @@ def report(folder: Path) -> None:
     Example:
       driftbandits report results
     """
+    from .figures import draw  # here, as below: it loads matplotlib, a fourth of the start
+
     results, damaged = _load_results(folder)
     for name, result in results.items():
         draw(result, folder / name / "figures")
@@ -234,6 +235,8 @@ def leaderboard(
             policies=names or None,
             progress=advance,
         )
+    from .figures import plot_leaderboard, save
+
     save(plot_leaderboard(scores), folder / "leaderboard")
     click.echo(markdown(scores))
     click.echo(f"leaderboard: {os.fspath(folder / 'leaderboard.md')}")
@@ -315,6 +318,8 @@ def _run(built: Experiment, command: str, options: dict[str, Any]) -> None:
     with _progress_bar(built.name) as advance:
         result = built.run(out, workers=options["workers"], progress=advance)
     with _console.status(f"{built.name}: drawing"):
+        from .figures import draw
+
         draw(result, out / built.name / "figures")
     _print_summary(built, result)
 
@@ -400,6 +405,8 @@ def _report(out: Path) -> None:
 
 def _write_report(out: Path, results: dict[str, Result], damaged: dict[str, str]) -> None:
     with _console.status("writing the report"):
+        from .figures import write_report
+
         path = write_report(results, out / "report.html", damaged=damaged)
     click.echo(f"report: {os.fspath(path)}")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 import pandas as pd
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -18,9 +17,6 @@ from .agent.learning import RULES, Rule
 from .cli_log_options import Command, features_of, open_log, reading
 from .cli_log_words import Words, show_quantities
 from .core.storage import atomic_write
-from .figures.log_report import LogReport, write_log_report
-from .figures.logs import plot_drift, plot_memory, plot_value
-from .figures.style import save
 from .logs import CannotAnswer, Log, Value
 from .logs.candidates import Facts, candidate, is_fixed
 from .logs.reading import Progress as Report
@@ -91,9 +87,12 @@ def _write(out: Path | None, name: str, frame: pd.DataFrame) -> None:
         file.write(frame.to_csv(index=False).encode())
 
 
-def _draw(out: Path | None, name: str, figure: Callable[[], Figure]) -> None:
+def _draw(out: Path | None, name: str, found: Any) -> None:
+    """Draw what was found, by the function of figures.logs that is called after the command."""
     if out is not None:
-        for path in save(figure(), out / name):
+        from .figures import logs, style  # here: they load matplotlib, a fourth of the start
+
+        for path in style.save(getattr(logs, f"plot_{name}")(found), out / name):
             click.echo(f"picture: {path}")
 
 
@@ -156,7 +155,7 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
     show_quantities(found.table)
     click.echo(found.snippet)
     _write(out, "drift.csv", found.table)
-    _draw(out, "drift", lambda: plot_drift(found))
+    _draw(out, "drift", found)
 
 
 @log_group.command()
@@ -181,7 +180,7 @@ def memory(clock: str, out: Path | None, **options: Any) -> None:
         best=found.table["instant"] == found.table["instant"].max(),
     )
     _write(out, "memory_instant.csv", instant[columns])
-    _draw(out, "memory", lambda: plot_memory(found))
+    _draw(out, "memory", found)
 
 
 _LEARN = click.option(
@@ -241,7 +240,7 @@ def value(
     answers.write(out, "value.txt")
     _write(out, "value.csv", table)
     _write(out, "weights.csv", pd.concat([v.weights for v in found], ignore_index=True))
-    _draw(out, "value", lambda: plot_value(_joined(found)))
+    _draw(out, "value", _joined(found))
 
 
 def _values(
@@ -374,5 +373,7 @@ def report(
     names = policies or ("uniform",)
     values = asked("values", lambda _: _values(log, names, period, learn, share, "logged"))
     title = f"Log {options['file'].name}"
+    from .figures.log_report import LogReport, write_log_report
+
     page = LogReport(title, health, drifting, remembered, values or (), refused)
     click.echo(f"report: {write_log_report(page, out)}")

@@ -421,14 +421,13 @@ class Agent:
         rounds = self._clock.move(now)
         if rounds > 0:
             self._policy.advance(rounds=rounds)
-        self._settling.settle_due(self._policy, self._time)
-        closed = list[OpenDecision]()
-        for decision in self._open.due(self._time):
+        time = self._time
+        self._settling.settle_due(self._policy, time)
+        self._just_closed = tuple(self._open.due(time)) if self._open.is_due(time) else ()
+        for decision in self._just_closed:
             self._learning.closed(self._policy, decision)
             self._settling.settle(self._policy, decision)
-            closed.append(decision)
-        self._just_closed = tuple(closed)
-        return len(closed)
+        return len(self._just_closed)
 
     def _adopt(self, catalogue: Catalogue) -> None:
         """Make room in the policy, and in open decisions, for what the catalogue has more."""

@@ -51,13 +51,18 @@ def open_round(clock: float) -> int | float:
     return int(opened) if opened.is_integer() else opened
 
 
+def has_begun(clock: float, round: Any) -> bool:
+    """Whether ``round`` is a number, and the open round or one before it."""
+    return type(round) in (int, float) and 1 <= round <= clock + 1.0
+
+
 def rounds_of(clock: float, round: Any, count: int) -> Array:
     """``round``, one number or (count,), as rounds of ``count`` observations: (1,) or (count,).
 
     Raises:
         ValueError: If a round has not happened, or there are more or fewer than observations.
     """
-    if type(round) in (int, float) and 1 <= round <= clock + 1.0:
+    if has_begun(clock, round):
         return np.array([float(round)])
     rounds = np.atleast_1d(numbers("round", round))
     if rounds.shape not in ((1,), (count,)):

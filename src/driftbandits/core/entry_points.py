@@ -241,19 +241,27 @@ def _propensities(packed: Array, actions: Array, chances: Array) -> int:
     return 0
 
 
-def _learn_one(packed: Array, action: Array, reward: float) -> int:
-    """Close a round, then learn its reward. 1 if done; otherwise REFUSED, FULL or STUCK."""
+def _learn_one(packed: Array, action: Array, reward: float, rounds: float, observed: float) -> int:
+    """Close ``rounds`` rounds, then learn a reward: of the last one, or if none, of ``observed``.
+
+    1 if done; otherwise REFUSED, FULL or STUCK.
+    """
     if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
         return REFUSED
     claim(packed)
     parameters, state = unpack(packed)
-    done = 1 if can_close(state.counters[CLOCK], 1.0) else STUCK
-    if done > 0 and not fits(parameters, state, 1.0):
+    done = 1 if can_close(state.counters[CLOCK], rounds) else STUCK
+    if done > 0 and not fits(parameters, state, rounds):
         done = FULL
     if done > 0:
         packed[STALE] = CHANGED
-        advance(parameters, state, 1.0)
-        learn(parameters, state, action, reward, 0.0)
+        age = 0.0
+        if rounds > 0.0:
+            advance(parameters, state, rounds)
+        else:
+            age = state.counters[CLOCK] - observed
+            late(parameters, state, age)
+        learn(parameters, state, action, reward, age)
     release(packed)
     return done
 
@@ -398,7 +406,7 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
         "select": (_select, (_VECTOR, _MATRIX)),
         "score": (_score, (_VECTOR, _MATRIX, _VECTOR)),
         "decide": (_decide, (_VECTOR, _MATRIX, float64, _VECTOR, _VECTOR, _VECTOR)),
-        "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64)),
+        "learn_one": (_learn_one, (_VECTOR, _VECTOR, float64, float64, float64)),
         "learn_many": (_learn_many, (_VECTOR, _MATRIX, _VECTOR, _VECTOR, float64, int64)),
         "advance": (_advance, (_VECTOR, float64)),
     },

@@ -60,6 +60,8 @@ def _add_for_good(values: Array, owed: Array, weight: float, terms: Array) -> No
 def _add_outer(gram: Array, weight: float, action: Array, for_good: bool) -> None:
     """Add ``weight`` a aᵀ to a matrix (2, d, d), in its upper triangle."""
     for i in range(gram.shape[1]):
+        if action[i] == 0.0:
+            continue
         weighted, rest = weight * action[i], action[i:]
         if for_good:
             _add_for_good(gram[0, i, i:], gram[1, i, i:], weighted, rest)

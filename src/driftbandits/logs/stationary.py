@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import lfilter
 
 from ..core.arrays import Array
 from .batch import Ints
@@ -83,6 +82,8 @@ class Level:
         self.possible = self.possible and bool((reward >= 0.0).all())
         weight = np.where(rows.known, rows.count, 0.0)
         sums = np.stack([_unit_sums(reward * weight, ends), _unit_sums(weight, ends)])
+        from scipy.signal import lfilter  # here: it loads all of scipy, for one question of many
+
         kept = [1.0, -self._kept]
         faded, _ = lfilter([1.0], kept, sums, axis=1, zi=(self._kept * self._sums)[:, None])
         self._sums = faded[:, -1]

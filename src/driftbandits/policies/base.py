@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from ..core.arrays import (
 )
 from ..core.blocks import Block, BlockError
 from ..core.checks import NORM_SLACK
-from ..core.clock import CLOCK, LAST_ROUND, check_closing, open_round, rounds_of
+from ..core.clock import CLOCK, LAST_ROUND, check_closing, has_begun, open_round, rounds_of
 from ..core.entry_points import (
     FULL,
     STUCK,
@@ -355,19 +355,18 @@ class Policy(ABC):
         the batch. With ``round``, one or (n,), they belong to earlier rounds (or the open one),
         count exactly as if they had come on time, and the clock stands still.
         """
-        if round is None and isinstance(rewards, float) and ready(actions, 1):
+        rounds, clock = (1.0, 0.0) if round is None else (0.0, float(self._state.counters[CLOCK]))
+        if isinstance(rewards, float) and ready(actions, 1) and (rounds or has_begun(clock, round)):
             # What nearly every call is, without a detour.
-            done = self._calls.learn_one(self._packed, actions, rewards)
+            arguments = actions, rewards, rounds, float(cast(float, round or 0.0))
+            done = self._calls.learn_one(self._packed, *arguments)
             if done == FULL:
-                done = self._again(self._calls.learn_one, 1.0, actions, rewards)
+                done = self._again(self._calls.learn_one, rounds, *arguments)
             if done > 0:
                 return
         rows, values = observations(self.dim, actions, rewards)
-        if round is None:
-            self._learn(rows, values, _ON_TIME, 1.0)
-        else:
-            clock = float(self._state.counters[CLOCK])
-            self._learn(rows, values, rounds_of(clock, round, len(rows)), 0.0)
+        observed = _ON_TIME if round is None else rounds_of(clock, round, len(rows))
+        self._learn(rows, values, observed, rounds)
 
     def amend(self, action: Any, *, round: int | float, old: float, new: float) -> None:
         """Replace the reward ``old`` of an ``action`` (d,), learned earlier, by ``new``.
@@ -382,8 +381,9 @@ class Policy(ABC):
             reward if type(reward) is float else float(numbers(name, reward))
             for name, reward in (("old", old), ("new", new))
         )
-        observed = rounds_of(float(self._state.counters[CLOCK]), round, 1)
-        done = self._calls.amend(self._packed, row, before, after, observed[0])
+        clock = float(self._state.counters[CLOCK])
+        observed = float(round if has_begun(clock, round) else rounds_of(clock, round, 1)[0])
+        done = self._calls.amend(self._packed, row, before, after, observed)
         if done < 0:
             refuse(self.dim, self.action_bound, row.reshape(1, -1))
             check_rewards(np.array([before]), "old")

@@ -16,8 +16,8 @@ would have by now. A log of the last overwritings is what that takes.
 
 The sums are compensated (`driftbandits.least_squares.sums`) and kept in a unit, as in
 `driftbandits.least_squares.forgetting`: a round that passes costs nothing. V_j⁻¹ follows them by
-rank-one changes while Λ_j fades with the data. Every c rounds it is made afresh, with Λ_j back in
-place: O(d²) per round and expert.
+rank-one changes while Λ_j fades with the data. Now and then it is made afresh, with Λ_j back in
+place (`restore`): O(d²) per round and expert.
 
 Λ_j is diagonal, in units of each feature's own mean square, so that no feature's scale matters. A
 coordinate that was zero in all actions so far has no scale yet: V_j⁻¹ is zero there, and `choose`
@@ -33,7 +33,7 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, subtract
 from ...least_squares.forgetting import LARGEST_UNIT
-from ...least_squares.sums import accumulate, compensated, shrink
+from ...least_squares.sums import accumulate, add_moment, shrink
 from ..base import SMALLEST_BOUND
 from .state import (
     ANCHORED,
@@ -112,23 +112,19 @@ def invert(s: State, e: int, ridge: float) -> None:
 
     In units of the features' scales, where Λ is a multiple of the identity.
     """
-    dim, inverse, penalty = s.factor.shape[0], s.inverses[e], s.facts[e, UNIT]
+    dim, inverse, scales = s.factor.shape[0], s.inverses[e], s.images[e]
     variance = prior_variance(s, ridge)
     for i in range(dim):
-        across = np.sqrt(mean_square(s, i))
+        across = mean_square(s, i)
+        scales[i] = np.sqrt(variance / across) if across > 0.0 else 0.0
+    for i in range(dim):
         for j in range(i, dim):
-            product = across * np.sqrt(mean_square(s, j))
-            s.factor[i, j] = 0.0
-            if product > 0.0:
-                s.factor[i, j] = s.grams[e, 0, i, j] * variance / product
-    cholesky(s.factor, penalty, s.factor)
+            s.factor[i, j] = s.grams[e, 0, i, j] * (scales[i] * scales[j])
+    cholesky(s.factor, s.facts[e, UNIT], s.factor)
     _invert_factor(s.factor, inverse)
     for i in range(dim):
-        across = np.sqrt(mean_square(s, i))
         for j in range(i, dim):
-            product = across * np.sqrt(mean_square(s, j))
-            entry = inverse[i, j] * variance / product if product > 0.0 else 0.0
-            inverse[i, j] = inverse[j, i] = entry
+            inverse[i, j] = inverse[j, i] = inverse[i, j] * (scales[i] * scales[j])
     for i in range(dim):
         s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
         s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
@@ -169,18 +165,18 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
 
     ``held`` is 1 where y holds the level and 0 where it does not.
     """
-    raw, leverage, spread = y, held, 0.0
-    for i in range(x.size):
-        total = 0.0
-        for k in range(x.size):
-            total += s.inverses[e, i, k] * x[k]
-        s.images[e, i] = total
-        spread += total * x[i]
-        raw -= s.thetas[e, i] * x[i]
-        leverage -= s.slopes[e, i] * x[i]
+    image = s.images[e]
+    clear(image)
+    raw, leverage = y, held
+    for k in range(x.size):
+        # Most features of most actions are zero. V⁻¹ is symmetric, and row by row it is quicker.
+        if x[k] != 0.0:
+            subtract(image, -x[k], s.inverses[e, k])
+            raw -= s.thetas[e, k] * x[k]
+            leverage -= s.slopes[e, k] * x[k]
     s.facts[e, RAW] = raw
     s.facts[e, LEVERAGE] = leverage
-    s.facts[e, SPREAD] = max(spread, 0.0) * s.facts[e, UNIT]
+    s.facts[e, SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
 
 
 @lean_kernel
@@ -188,16 +184,13 @@ def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> 
     """Add to expert ``e`` the row that it has just predicted, at ``weight``."""
     stored = weight * s.facts[e, UNIT]
     accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
-    gain = stored / (1.0 + weight * s.facts[e, SPREAD])
+    if held > 0.0:
+        add_moment(s.offsets[e], x, 1.0, stored)
+    image, gain = s.images[e], stored / (1.0 + weight * s.facts[e, SPREAD])
+    subtract(s.thetas[e], -gain * s.facts[e, RAW], image)
+    subtract(s.slopes[e], -gain * s.facts[e, LEVERAGE], image)
     for i in range(x.size):
-        if held > 0.0:
-            offset = compensated(s.offsets[e, 0, i], s.offsets[e, 1, i], stored * x[i])
-            s.offsets[e, 0, i], s.offsets[e, 1, i] = offset
-        scaled = gain * s.images[e, i]
-        s.thetas[e, i] += scaled * s.facts[e, RAW]
-        s.slopes[e, i] += scaled * s.facts[e, LEVERAGE]
-        for k in range(x.size):
-            s.inverses[e, i, k] -= scaled * s.images[e, k]
+        subtract(s.inverses[e, i], gain * image[i], image)
     s.facts[e, CHANGES] += 1.0
 
 
@@ -329,11 +322,14 @@ def pass_rounds(s: State, c: float, never: float, clock: float) -> None:
 
 @lean_kernel
 def restore(s: State, c: float, ridge: float) -> None:
-    """Put Λ back in place where c rounds have passed, and wherever an inverse is missing.
+    """Put Λ back in place where it is due, and wherever an inverse is missing.
 
-    Rank-one changes leave rounding behind, which rewards that come without rounds must not pile up.
+    Λ is due when half a memory has passed, or as many rounds as had by the last time, c at least:
+    early on, scales and noise are hardly known. Rank-one changes leave rounding behind, which must
+    not pile up.
     """
     for e in range(2 * int(s.counters[EXPERTS])):
-        faded = s.counters[CLOCK] - s.facts[e, RESTORED]
-        if faded >= c or not 0.0 <= s.facts[e, CHANGES] <= 32.0 + c:
+        due = min(0.5 * memory_of(c, e // 2), max(c, s.facts[e, RESTORED]))
+        faded, changes = s.counters[CLOCK] - s.facts[e, RESTORED], s.facts[e, CHANGES]
+        if faded >= due or not 0.0 <= changes <= 32.0 + 4.0 * c:
             invert(s, e, ridge)
