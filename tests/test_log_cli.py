@@ -108,6 +108,16 @@ def test_a_schema_file_and_options(log: Path, tmp_path: Path) -> None:
     assert "rows" in result.output
 
 
+def test_a_report_keeps_the_answers_that_there_are(tmp_path: Path) -> None:
+    frame = world(rounds=200).frame.assign(count=2.0)
+    frame.to_parquet(tmp_path / "aggregated.parquet")
+    words = ["--policy", "uniform", "--policy", "D-LinUCB:gamma=0.99", "--simulations", 59]
+    run("report", tmp_path / "aggregated.parquet", *words, "--out", tmp_path / "log.html")
+    page = (tmp_path / "log.html").read_text()
+    assert "uniform would have earned" in page
+    assert "values of D-LinUCB:gamma=0.99: replay needs one decision per row" in page
+
+
 def failure(*words: object) -> str:
     with pytest.raises(SystemExit) as ended, exit_codes():
         cli(["log", *map(str, words)], standalone_mode=False)

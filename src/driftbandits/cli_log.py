@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,13 @@ def _values(
     return found
 
 
+def _answered(
+    log: Log, names: tuple[str, ...], period: str, learn: str, share: float | None, _: Report
+) -> list[Value]:
+    """Values for the report, whose bars are their own."""
+    return _values(log, names, period, learn, share, "logged")
+
+
 def _joined(found: list[Value]) -> Value:
     table = pd.concat([v.table for v in found], ignore_index=True)
     weights = pd.concat([v.weights for v in found], ignore_index=True)
@@ -371,9 +379,14 @@ def report(
     drifting = asked("drift", lambda p: log.drift(simulations=simulations, progress=p))
     remembered = asked("memory", lambda p: log.memory(progress=p))
     names = policies or ("uniform",)
-    values = asked("values", lambda _: _values(log, names, period, learn, share, "logged"))
+    # What one kind of policy cannot be told, the other may.
+    kinds = [tuple(n for n in names if is_fixed(n) is fixed) for fixed in (True, False)]
+    values: list[Value] = []
+    for kind in filter(None, kinds):
+        question = partial(_answered, log, kind, period, learn, share)
+        values += asked(f"values of {', '.join(kind)}", question) or []
     title = f"Log {options['file'].name}"
     from .figures.log_report import LogReport, write_log_report
 
-    page = LogReport(title, health, drifting, remembered, values or (), refused)
+    page = LogReport(title, health, drifting, remembered, values, refused)
     click.echo(f"report: {write_log_report(page, out)}")
