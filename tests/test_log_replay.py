@@ -224,11 +224,11 @@ def test_a_simulator_from_the_log_follows_the_truth() -> None:
 
 @pytest.mark.thorough
 def test_full_traffic_holds_what_a_live_policy_earns() -> None:
-    # Jumps, slow drift, and an adaptive logger, four logs each. At 95%, fewer than 9 of 12 have
-    # odds of 1 in 450.
+    # Jumps, slow drift, and an adaptive logger, three logs each. At 95%, fewer than 7 of 9 have
+    # odds of 1 in 120.
     settings = (SETTINGS[0], SETTINGS[7], SETTINGS[8])
-    found = [outcome(setting, seed) for setting in settings for seed in range(4)]
-    assert sum(one.full_held for one in found) >= 9
+    found = [outcome(setting, seed) for setting in settings for seed in range(3)]
+    assert sum(one.full_held for one in found) >= 7
 
 
 def test_plain_replay_is_too_low_by_more_than_chance() -> None:
