@@ -68,9 +68,11 @@ def test_aggregated_and_open_rows_are_dated_as_single_ones() -> None:
     w = world(kind="jump", rounds=800, noise=0.5)
     twice = pd.concat([w.frame, w.frame]).sort_values("time", kind="stable")
     twice.loc[twice.index[::9], "reward"] = np.nan
-    for frame in (twice, w.frame.assign(count=2.0)):
-        changed = largest_change(Log.open(frame))
+    ended = w.frame.assign(propensity=w.frame["propensity"].where(w.frame.index < 410, 2.0))
+    for frame in (twice, w.frame.assign(count=2.0), ended):
+        changed = largest_change(Log.open(frame, on_bad="drop"))
         assert changed is not None
+        assert np.isfinite(changed).all()
         assert changed[0] <= 400 * 3600.0 <= changed[1]
 
 

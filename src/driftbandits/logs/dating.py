@@ -99,5 +99,6 @@ def largest_change(log: LogReader, *, seed: int = 0) -> tuple[float, float] | No
     # A jump may lie anywhere in the two bins that its edge parts.
     spare = len(edges) // 20
     low, high = edges[spare], edges[-1 - spare]
-    times = np.append(np.minimum.accumulate(bins.first[::-1])[::-1], bins.last)
-    return float(times[low]), float(times[min(high + 2, len(times) - 1)])
+    # A bin without good rows begins where the next one does.
+    begins = np.minimum.accumulate(np.append(bins.first, bins.last)[::-1])[::-1]
+    return float(begins[low]), float(begins[min(high + 2, len(begins) - 1)])
