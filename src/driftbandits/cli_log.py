@@ -162,7 +162,7 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
 @_CLOCK
 @_out("memory.csv, memory_instant.csv and a picture; an interrupted run continues from it")
 def memory(clock: str, out: Path | None, **options: Any) -> None:
-    """Which memory predicts best, in decisions and in hours."""
+    """Which memory a policy should have, in decisions and in hours, and which predicts best."""
     log = open_log(options)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -170,15 +170,11 @@ def memory(clock: str, out: Path | None, **options: Any) -> None:
     with _bar("predicting") as progress:
         found = log.memory(clock=clock, resume=resume, progress=progress)
     click.secho(found.sentence, bold=True)
-    columns = ["memory", "hours", "evidence", "best"]
     _show(found.table.dropna(axis=1, how="all"))
     click.echo(found.snippet)
-    _write(out, "memory.csv", found.table[columns])
-    instant = found.table.assign(
-        evidence=found.table["instant"],
-        best=found.table["instant"] == found.table["instant"].max(),
-    )
-    _write(out, "memory_instant.csv", instant[columns])
+    _write(out, "memory.csv", found.table[["memory", "hours", "evidence", "best"]])
+    instant = found.table.assign(evidence=found.table["instant"])
+    _write(out, "memory_instant.csv", instant[["memory", "hours", "evidence"]])
     _draw(out, "memory", lambda: plot_memory(found))
 
 

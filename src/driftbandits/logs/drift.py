@@ -67,7 +67,8 @@ class Drift:
         differences: What sets actions apart; None where single rows cannot tell.
         contexts: The sets of actions; None where they are not logged or never vary.
         when: One row per period of the log: how much evidence for drift it brought.
-        evidence: One row per memory: memory, hours, evidence, for the picture.
+        evidence: One row per memory: memory, hours, evidence, and whether a policy should have it
+            (``best``); where the log has a model, the regret that decides this.
         setup: Noise and bounds for a policy.
         dated: Whether times are dates.
     """
@@ -142,7 +143,8 @@ class Drift:
             return f"policy = {self.setup.code(np.inf)}  # no drift found"
         if np.isinf(self.payoffs.memory):
             return f"policy = AdaptiveLinUCB(dim={self.setup.dim})  # drifts, at no one pace"
-        return f"policy = {self.setup.code(self.payoffs.memory)}"
+        best = self.evidence.loc[self.evidence["best"], "memory"].iloc[0]
+        return f"policy = {self.setup.code(float(best))}"
 
 
 def busiest(when: pd.DataFrame) -> tuple[float, float]:
@@ -198,6 +200,7 @@ def drift(
             "memory": study.lanes,
             "hours": study.lanes / log.rate,
             "evidence": study.plain.evidence - study.plain.evidence[-1],
+            "best": np.arange(len(study.lanes)) == best,
         }
     )
     setup = Setup.of(study.plain, best, scales=log.scales(), longest=study.longest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, overload
 
 from ..agent import Agent
@@ -11,7 +12,7 @@ from ..core.arrays import Array
 from ..policies import Policy
 from .agents import fit_agent
 from .drift import Drift, drift
-from .earning import confirmed
+from .earning import confirmed, with_regrets
 from .fit import Learner, fit
 from .health import Check, check
 from .memory import Memory, memory
@@ -102,8 +103,15 @@ class Log(LogReader):
         clock: str = "decisions",
         progress: Progress | None = None,
     ) -> Drift:
-        """Is it drifting? See `driftbandits.logs.drift.drift`."""
-        return drift(self, simulations=simulations, seed=seed, clock=clock, progress=progress)
+        """Is it drifting? See `driftbandits.logs.drift.drift`.
+
+        Where the log holds sets of actions, a model of it decides which memory the snippet has.
+        """
+        found = drift(self, simulations=simulations, seed=seed, clock=clock, progress=progress)
+        if not found.drifting:
+            return found
+        memories = with_regrets(self, found.evidence, found.setup, found.payoffs.memory)
+        return replace(found, evidence=memories)
 
     def memory(
         self,
@@ -115,7 +123,7 @@ class Log(LogReader):
     ) -> Memory:
         """Which memory fits? See `driftbandits.logs.memory.memory`.
 
-        Where the log holds sets of actions, a model of it then shows which memory earns most
+        Where the log holds sets of actions, a model of it then shows which memory loses least
         (`driftbandits.logs.earning.confirmed`).
         """
         found = memory(self, memories=memories, clock=clock, resume=resume, progress=progress)

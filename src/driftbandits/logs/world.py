@@ -73,7 +73,7 @@ def to_environment(
     whole("rounds", rounds, least=10)
     if not log.whole:
         raise CannotAnswer("a simulator needs the sets of actions; this log has none")
-    fitted = find_memory(log).best if memory is None else memory
+    fitted = find_memory(log).predictor if memory is None else memory
     sets, played, reward = _last_rows(log, rounds)
     gamma = 1.0 - 1.0 / fitted
     theta = smoothed(played, reward, gamma)
