@@ -27,7 +27,6 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch, Ints
-from .evaluation import LOGGING
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .reading import LogReader, Progress
@@ -35,7 +34,6 @@ from .schema import CannotAnswer
 from .traffic import FULL, draws, modelled, moved, shortage
 from .value import (
     Value,
-    as_logged,
     check_answerable,
     make_evaluation,
     summary,
@@ -75,8 +73,8 @@ class Player:
         self._waiting = Waiting()
         self.accepted = self.rows = self.above = 0
 
-    def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> None:
-        """Play the rows of a batch; ``out`` (n, 6) gets their numbers."""
+    def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> Ints:
+        """Play the rows of a batch: choices (n,); ``out`` (n, 6) gets the numbers of the rows."""
         policy, waiting = self.policy, self._waiting
         draws = self._draws.random(len(batch))
         choices = np.empty(len(batch), dtype=np.int64)
@@ -98,6 +96,7 @@ class Player:
                 self.accepted += 1
                 waiting.add(batch.arrival[i], actions[played[i]], float(batch.reward[i]), round + i)
         self._fill(batch, choices, p, theta, out)
+        return choices
 
     def _fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
         """Numbers (n, 6) of the rows, given what the policy chose."""
@@ -154,14 +153,18 @@ def replay(
         skipped += int((~usable).sum())
         p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
         numbers = {name: np.zeros((len(batch), 6)) for name in players}
+        labels = {name: np.zeros(len(batch), dtype=np.int64) for name in players}
         for part, theta in model.pieces(batch):
             for name, player in players.items():
-                player.play(_part(batch, part), p[part], theta, log.blocks, numbers[name][part])
+                out = numbers[name][part]
+                choices = player.play(_part(batch, part), p[part], theta, log.blocks, out)
+                labels[name][part] = batch.labels[batch.first[part] + choices]
         rows = batch.where(usable)
         if len(rows):
             for name, table in numbers.items():
                 evaluation.add(name, rows, table[usable])
-            evaluation.add(LOGGING, rows, as_logged(rows))
+                evaluation.support.want(name, labels[name][usable], batch.count[usable])
+            evaluation.add_logged(rows)
     found = summary(log, evaluation, list(players), skipped, "logged")
     acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
     found = replace(
@@ -182,6 +185,8 @@ def _at_full_traffic(
         return replace(found, refused=(*found.refused, words))
     rows = []
     for name, policy in policies.items():
+        if np.isnan(found.of(name)["estimate"]):  # the log cannot answer
+            continue
         worth = shortage(
             model,
             policy,

@@ -24,7 +24,7 @@ from .reading import LogReader, Progress
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
-from .targets import Target, starts
+from .targets import Named, Target, entries, starts
 
 _FEW = 30.0
 
@@ -101,9 +101,14 @@ def value(
         rows = batch.where(usable)
         if len(rows) == 0:
             continue
+        offered, mine = entries(batch), np.repeat(np.where(usable, batch.count, 0.0), batch.size)
         for name, table in numbers.items():
             evaluation.add(name, rows, table[usable])
-        evaluation.add(LOGGING, rows, as_logged(rows))
+            evaluation.support.want(name, batch.labels[offered], chances[name] * mine)
+        evaluation.add_logged(rows)
+    for target in policies.values():
+        if isinstance(target, Named):
+            target.check(log)
     return summary(log, evaluation, list(policies), skipped, propensities)
 
 
@@ -145,12 +150,6 @@ def _fill(
     out[:, DIRECT], out[:, ROBUST] = direct, direct + weight * (reward - played)
 
 
-def as_logged(rows: Batch) -> Array:
-    """Numbers of the logging policy itself: all weights are 1."""
-    reward, one = rows.reward, np.ones(len(rows))
-    return np.stack([one, reward, one, reward, reward, reward], axis=1)
-
-
 def check_answerable(log: LogReader, propensities: str) -> None:
     """Refuse what the log cannot answer."""
     if propensities not in ("logged", "estimated"):
@@ -182,7 +181,7 @@ def summary(
     """The value of a finished evaluation."""
     if LOGGING not in evaluation.cells:
         raise CannotAnswer("values need rows with a reward and a propensity, and the log has none")
-    evaluation.finish()
+    evaluation.finish(log.action_names)
     refused, warnings = [], []
     if evaluation.bounds is None:
         refused.append(
@@ -194,23 +193,44 @@ def summary(
     if propensities == "estimated":
         warnings.append("propensities are estimated: right only if the logger ignored contexts")
     for name in candidates:
-        moments = evaluation.cells[name][ALL].moments
-        if moments.effective < _FEW:
-            refused.append(
-                f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
-                "its IPS, SNIPS and DR cannot be trusted"
-            )
-        elif moments.unrewarded:
-            refused.append(
-                f"{name}: no row that this policy would have played was rewarded, so its intervals "
-                "cannot be told"
-            )
-        elif moments.effective < 0.1 * moments.rows:
-            warnings.append(
-                f"{name}: uneven weights, {moments.rows:,} rows are worth "
-                f"{moments.effective:,.0f}, largest weight {moments.largest:,.3g}"
-            )
+        answer, words = _trust(evaluation, name, log.action_names)
+        (warnings if answer else refused).extend(words)
     lost = evaluation.lost(candidates)
     return Value(
         evaluation.table(), evaluation.weights(), lost, {}, tuple(refused), tuple(warnings)
     )
+
+
+def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple[bool, list[str]]:
+    """Whether the numbers of a policy can be trusted, and what to say of them."""
+    moments, missing = (
+        evaluation.cells[name][ALL].moments,
+        evaluation.support.missing(name, actions),
+    )
+    if name in evaluation.unanswered:
+        why = f"{missing}, so no number here can tell what it earns"
+        if missing.share == 0.0:
+            why = (
+                "no row plays what this policy would have played, so IPS, SNIPS and DR have no "
+                "answer; DM is the model's alone"
+            )
+        return False, [f"{name}: {why}"]
+    if moments.effective < _FEW:
+        return False, [
+            f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
+            "its IPS, SNIPS and DR cannot be trusted"
+        ]
+    if moments.unrewarded:
+        return False, [
+            f"{name}: no row that this policy would have played was rewarded, so its intervals "
+            "cannot be told"
+        ]
+    words = []
+    if moments.effective < 0.1 * moments.rows:
+        words.append(
+            f"{name}: uneven weights, {moments.rows:,} rows are worth "
+            f"{moments.effective:,.0f}, largest weight {moments.largest:,.3g}"
+        )
+    if missing.share > 0.0:
+        words.append(f"{name}: {missing}; its estimates are right if the logger could have")
+    return True, words
