@@ -1,4 +1,7 @@
-"""The command group ``driftbandits log``: questions to a log of one's own."""
+"""The command group ``driftbandits log``: questions to a log of one's own.
+
+Pictures are loaded when they are drawn, so that a long log has the room until then.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from typing import Any
 
 import click
 import pandas as pd
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -17,9 +19,6 @@ from .agent import Agent
 from .agent.learning import RULES, Rule
 from .cli_log_options import Command, features_of, open_log, reading
 from .core.storage import atomic_write
-from .figures.log_report import LogReport, write_log_report
-from .figures.logs import plot_drift, plot_memory, plot_value
-from .figures.style import save
 from .logs import CannotAnswer, Log, Value
 from .logs.candidates import Facts, candidate, is_fixed
 from .logs.reading import Progress as Report
@@ -90,10 +89,16 @@ def _write(out: Path | None, name: str, frame: pd.DataFrame) -> None:
         file.write(frame.to_csv(index=False).encode())
 
 
-def _draw(out: Path | None, name: str, figure: Callable[[], Figure]) -> None:
-    if out is not None:
-        for path in save(figure(), out / name):
-            click.echo(f"picture: {path}")
+def _draw(out: Path | None, name: str, found: Any) -> None:
+    if out is None:
+        return
+    from .figures.logs import plot_drift, plot_memory, plot_value
+    from .figures.style import save
+
+    plot: dict[str, Callable[[Any], Any]]
+    plot = {"drift": plot_drift, "memory": plot_memory, "value": plot_value}
+    for path in save(plot[name](found), out / name):
+        click.echo(f"picture: {path}")
 
 
 def _show(frame: pd.DataFrame) -> None:
@@ -154,7 +159,7 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
     _show(found.table)
     click.echo(found.snippet)
     _write(out, "drift.csv", found.table)
-    _draw(out, "drift", lambda: plot_drift(found))
+    _draw(out, "drift", found)
 
 
 @log_group.command()
@@ -175,7 +180,7 @@ def memory(clock: str, out: Path | None, **options: Any) -> None:
     _write(out, "memory.csv", found.table[["memory", "hours", "evidence", "best"]])
     instant = found.table.assign(evidence=found.table["instant"])
     _write(out, "memory_instant.csv", instant[["memory", "hours", "evidence"]])
-    _draw(out, "memory", lambda: plot_memory(found))
+    _draw(out, "memory", found)
 
 
 _LEARN = click.option(
@@ -237,7 +242,7 @@ def value(
         _say([f"cannot answer {line}" for line in one.refused], colour="red")
     _write(out, "value.csv", table)
     _write(out, "weights.csv", pd.concat([v.weights for v in found], ignore_index=True))
-    _draw(out, "value", lambda: plot_value(_joined(found)))
+    _draw(out, "value", _joined(found))
 
 
 def _values(
@@ -368,6 +373,8 @@ def report(
     remembered = asked("memory", lambda p: log.memory(progress=p))
     names = policies or ("uniform",)
     values = asked("values", lambda _: _values(log, names, period, learn, share, "logged"))
+    from .figures.log_report import LogReport, write_log_report
+
     title = f"Log {options['file'].name}"
     page = LogReport(title, health, drifting, remembered, values or (), refused)
     click.echo(f"report: {write_log_report(page, out)}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..policies import Policy, registered
 from .earning import confirmed
+from .first_time import compile_apart
 from .memory import memory
 from .reading import LogReader
 from .schema import LogError
@@ -49,6 +50,7 @@ class Facts:
         most = 0.5 * log.decisions()
         if not with_memory:
             return cls(far or 1.0, spread or 1.0, most)
+        compile_apart("memory")
         found = confirmed(log, memory(log))
         return cls(far or 1.0, found.setup.noise, min(found.best, most))
 

@@ -15,7 +15,7 @@ and loggers may adapt.
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ..core.arrays import Array
 
@@ -36,7 +36,7 @@ def t_interval(
     """
     if not (np.isfinite(error) and effective > 1.0):
         return float("nan"), float("nan")
-    reach = float(stats.t.ppf(0.5 + 0.5 * level, max(effective - 1.0, 1.0)))
+    reach = float(special.stdtrit(max(effective - 1.0, 1.0), 0.5 + 0.5 * level))
     upper, lower = _unskewed(np.array([reach, -reach]), skewness)
     if effective < _FEW:
         upper, lower = max(upper, reach), min(lower, -reach)

@@ -13,6 +13,7 @@ from ..policies import Policy
 from .agents import fit_agent
 from .drift import Drift, drift
 from .earning import confirmed, with_regrets
+from .first_time import compile_apart
 from .fit import Learner, fit
 from .health import Check, check
 from .memory import Memory, memory
@@ -107,6 +108,7 @@ class Log(LogReader):
 
         Where the log holds sets of actions, a model of it decides which memory the snippet has.
         """
+        compile_apart("drift")
         found = drift(self, simulations=simulations, seed=seed, clock=clock, progress=progress)
         if not found.drifting:
             return found
@@ -126,6 +128,7 @@ class Log(LogReader):
         Where the log holds sets of actions, a model of it then shows which memory loses least
         (`driftbandits.logs.earning.confirmed`).
         """
+        compile_apart("memory")
         found = memory(self, memories=memories, clock=clock, resume=resume, progress=progress)
         return confirmed(self, found)
 
@@ -142,6 +145,7 @@ class Log(LogReader):
         A policy is a function of the log and a batch, or a text as on the command line: uniform,
         action:NAME, column:NAME, shares:FILE.csv, frozen:FILE.npz.
         """
+        compile_apart("value")
         targets = {n: parse(p) if isinstance(p, str) else p for n, p in policies.items()}
         return value(self, targets, period=period, propensities=propensities, progress=progress)
 
@@ -157,6 +161,7 @@ class Log(LogReader):
         progress: Progress | None = None,
     ) -> Value:
         """What would policies that learn have earned? See `driftbandits.logs.replay.replay`."""
+        compile_apart("replay", list(policies.values()))
         return replay(
             self,
             policies,
@@ -195,6 +200,7 @@ class Log(LogReader):
         of its own, so it takes neither ``rule`` nor ``decide``.
         """
         if not isinstance(policy, Agent):
+            compile_apart("fit", [policy])
             return fit(self, policy, rule=rule or "wait", decide=decide, progress=progress)
         if rule is not None or decide is not None:
             raise ValueError("an agent has its own rule and decides itself; give neither")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from ..core.arrays import Array
 from .batch import Batch, Ints
@@ -110,7 +110,7 @@ class PropensityTests:
                     "action": "shares of all arms",
                     "rows": tests,
                     "ratio": chi / freedom,
-                    "p": float(stats.chi2.sf(chi, freedom)),
+                    "p": float(special.chdtrc(freedom, chi)),
                 }
             )
         columns = ["period", "action", "rows", "played", "ratio", "p"]
@@ -142,8 +142,8 @@ def _tests(period: str, sums: Array, names: tuple[str, ...]) -> list[dict[str, A
         if constant:
             p = binomial_p(played, could, largest if played else floor)
         elif played >= _FEWEST:
-            high = stats.t.sf((total - could) / np.sqrt(variance), played - 1)
-            low = stats.norm.cdf((total - could) / np.sqrt(could * (1.0 / floor - 1.0)))
+            high = special.stdtr(played - 1, (could - total) / np.sqrt(variance))
+            low = special.ndtr((total - could) / np.sqrt(could * (1.0 / floor - 1.0)))
             p = float(min(1.0, 2.0 * min(high, low)))
         rows.append(
             {
@@ -173,7 +173,10 @@ def _constant(sums: Array) -> bool:
 
 
 def binomial_p(played: float, rows: float, p: float) -> float:
-    """Two-sided p-value of ``played`` out of ``rows`` at probability p."""
-    low = stats.binom.cdf(played, rows, p)
-    high = stats.binom.sf(played - 1, rows, p)
+    """Two-sided p-value of ``played`` out of ``rows`` at probability p.
+
+    By incomplete beta functions, which take rows that count as fractions.
+    """
+    low = 1.0 if played >= rows else special.betainc(rows - played, played + 1.0, 1.0 - p)
+    high = 1.0 if played <= 0.0 else special.betainc(played, rows - played + 1.0, p)
     return float(min(1.0, 2.0 * min(low, high)))

@@ -13,14 +13,13 @@ from .columns import column, floats, is_list, is_text, optional, seconds, texts
 from .layouts import layout, positions
 from .rows import Checker, Findings
 from .schema import Catalogue, Encoder, LogError, Schema
-from .sources import Source
+from .sources import Source, fitting
 from .vector_layouts import Layout, Names, Sets
 
 Progress = Callable[[int, int | None], None]
 
-# Numbers in the columns of a batch, more or less, and rows that scales are taken from.
-_NUMBERS = 4_000_000
-_FIRST = 4096
+# Rows that scales are taken from, and that tell how large sets of actions are.
+_FIRST, _PEEK = 4096, 64
 
 
 class LogReader:
@@ -62,7 +61,7 @@ class LogReader:
         self.findings = Findings()
         self.forgot_ids = False
         self.position = 0  # rows read in the pass that is under way
-        self.most = 1  # actions in the largest set that was read
+        self.most = 0  # actions in the largest set that was read
         self._ends: tuple[float, float] | None = None
         self._decisions: float | None = None
         self._rows: int = 0
@@ -95,11 +94,11 @@ class LogReader:
         checker = checker or self.checker()
         done, kept = skip, skip > 0
         for table in self.source.read(skip):
-            most = max(1, _NUMBERS // max(1, self._numbers_per_row(table)))
-            for start in range(0, table.num_rows, most):
-                piece = table.slice(start, most)
+            start = 0
+            while start < table.num_rows:
+                piece = table.slice(start, self._fitting(table))
                 batch = checker(self._batch(piece, done, end))
-                done += piece.num_rows
+                start, done = start + piece.num_rows, done + piece.num_rows
                 self.position = done
                 self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
@@ -187,8 +186,13 @@ class LogReader:
             self._scales = np.where(size > 0.0, size, 1.0)
         return self._scales
 
-    def _numbers_per_row(self, table: pa.RecordBatch) -> int:
-        return int(max(1, int(table.nbytes) // max(1, table.num_rows) // 8))
+    def _fitting(self, table: pa.RecordBatch) -> int:
+        """Rows whose columns and whose sets of vectors take little room."""
+        if self.most == 0:
+            return _PEEK
+        return fitting(
+            table.num_rows, max(table.nbytes / table.num_rows, 8.0 * self.most * self.width)
+        )
 
     def _batch(self, table: pa.RecordBatch, done: int, end: float) -> Batch:
         schema, n = self.schema, table.num_rows

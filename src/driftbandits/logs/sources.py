@@ -31,6 +31,17 @@ _KINDS = {
 }
 
 
+# Bytes of a batch, more or less: wide rows come in shorter batches.
+BYTES = 4 << 20
+# Bytes of a Parquet column that are read at once, and rows that tell how wide rows are.
+_BUFFER, _PEEK = 1 << 18, 64
+
+
+def fitting(rows: int, bytes_per_row: float) -> int:
+    """As many rows as take about `BYTES`, at least 1 and at most ``rows``."""
+    return int(max(1.0, min(rows, BYTES / max(bytes_per_row, 1.0))))
+
+
 class Reader(Protocol):
     """Opens a stream; see `Source`."""
 
@@ -125,11 +136,15 @@ Opened = tuple[int | None, Reader, tuple[str, ...]]
 
 
 def _parquet(path: Path, rows: int, drop: bool) -> Opened:
-    with pa.parquet.ParquetFile(path, pre_buffer=False) as file:
+    # A buffer, since the columns of a row group would be read whole without one.
+    options: dict[str, Any] = {"pre_buffer": False, "buffer_size": _BUFFER}
+    with pa.parquet.ParquetFile(path, **options) as file:
         total = file.metadata.num_rows
+        first = next(file.iter_batches(batch_size=_PEEK), None)
+        rows = fitting(rows, first.nbytes / _PEEK) if first is not None else rows
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        with pa.parquet.ParquetFile(path, pre_buffer=False) as file:
+        with pa.parquet.ParquetFile(path, **options) as file:
             groups: list[int] = []
             left = skip
             for group in range(file.num_row_groups):

@@ -57,7 +57,7 @@ class LogModel(Environment):
 
 def affordable(log: LogReader) -> int:
     """Rounds of a model that take little room: sets (n, K, d) and matrices (n, d, d)."""
-    return int(min(_ROUNDS, log.rows, _NUMBERS // (log.most * log.dim + log.dim**2)))
+    return int(min(_ROUNDS, log.rows, _NUMBERS // (max(log.most, 1) * log.dim + log.dim**2)))
 
 
 def to_environment(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ..core.arrays import Array
 
@@ -25,7 +25,7 @@ def student_quantile(count: int, *, level: float = 0.95) -> float:
         >>> round(student_quantile(2), 3), round(student_quantile(100), 3)
         (12.706, 1.984)
     """
-    return float(stats.t.ppf((1.0 + level) / 2.0, count - 1)) if count > 1 else math.nan
+    return float(special.stdtrit(count - 1, (1.0 + level) / 2.0)) if count > 1 else math.nan
 
 
 def mean_interval(mean: float, error: float, count: int) -> tuple[float, float]:
