@@ -17,6 +17,7 @@ _BACKWARDS = "time goes backwards"
 LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
 # Ids that are remembered to find duplicates: 8 bytes each.
 _IDS = 8_000_000
+_WAITING = 65_536
 
 
 @dataclass
@@ -50,7 +51,8 @@ class Checker:
         self._bounds = bounds or (-LARGEST, LARGEST)
         self.latest = -np.inf
         # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
-        self.young = self.old = np.zeros(0, dtype=np.uint64)
+        # The latest wait apart until they are worth a merge.
+        self.latest_ids = self.young = self.old = np.zeros(0, dtype=np.uint64)
         self.forgot_ids = False
         self.findings = Findings()
 
@@ -59,6 +61,7 @@ class Checker:
         found = json.dumps([self.findings.counts, self.findings.examples]).encode()
         return {
             "latest": np.array([self.latest, self.forgot_ids], dtype=np.float64),
+            "latest_ids": self.latest_ids,
             "young": self.young,
             "old": self.old,
             "findings": np.frombuffer(found, dtype=np.uint8),
@@ -67,6 +70,7 @@ class Checker:
     def restore(self, arrays: dict[str, Any]) -> None:
         """Continue from `arrays`."""
         self.latest, self.forgot_ids = float(arrays["latest"][0]), bool(arrays["latest"][1])
+        self.latest_ids = arrays["latest_ids"]
         self.young, self.old = arrays["young"], arrays["old"]
         counts, examples = json.loads(arrays["findings"].tobytes())
         self.findings = Findings(counts, [(row, reason) for row, reason in examples])
@@ -162,14 +166,24 @@ class Checker:
         texts = np.where(present, batch.id, "").astype(object)
         codes = pd.util.hash_array(texts, categorize=False)
         again = _among(codes, self.young) | _among(codes, self.old)
+        again |= _among(codes, self.latest_ids)
         _, firsts = np.unique(codes, return_index=True)
         repeated = np.ones(len(codes), dtype=bool)
         repeated[firsts] = False
         if len(self.young) > _IDS // 2:
             self.forgot_ids = self.forgot_ids or len(self.old) > 0
             self.old, self.young = self.young, self.young[:0]
-        self.young = np.union1d(self.young, codes[present])
+        self.latest_ids = _merged(self.latest_ids, codes[present])
+        if len(self.latest_ids) > max(_WAITING, len(self.young) // 8):
+            self.young, self.latest_ids = _merged(self.young, self.latest_ids), self.young[:0]
         return np.asarray(present & (again | repeated))
+
+
+def _merged(ordered: Any, more: Any) -> Any:
+    """Both arrays as an ordered one; of two that are ordered, in linear time."""
+    both = np.concatenate([ordered, more])
+    both.sort(kind="stable")
+    return both
 
 
 def _among(codes: Any, ordered: Any) -> Mask:
