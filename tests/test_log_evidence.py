@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from driftbandits import DLinUCB
 from driftbandits.logs import Log
 from driftbandits.logs.memory import say_memory
 from driftbandits.logs.passes import Pass, Stretch, Trace, single_units
-from driftbandits.logs.resuming import Checkpoint
 from driftbandits.logs.setup import rounded_up
 from log_worlds import world
 
@@ -250,35 +248,3 @@ def test_hours_and_decisions_agree_where_decisions_are_even() -> None:
     by_rounds, by_hours = log.memory(), log.memory(clock="hours")
     # The rate counts 600 decisions in 599 hours.
     np.testing.assert_allclose(by_rounds.table["evidence"], by_hours.table["evidence"], rtol=1e-2)
-
-
-def test_a_pass_continues_where_it_was(tmp_path: Path) -> None:
-    frame = world(kind="rotate", rounds=900, delay=9000.0).frame
-    expected = Log.open(frame, rows=100).memory().table
-    part = tmp_path / "memory.npz"
-
-    class Stop(Exception):  # noqa: N818
-        pass
-
-    def stop(done: int, total: int | None) -> None:
-        if done >= 500:
-            raise Stop
-
-    save = Checkpoint.save
-
-    def always(self: Checkpoint, *, now: bool = False) -> None:
-        save(self, now=True)
-
-    try:
-        Checkpoint.save = always  # type: ignore[method-assign]
-        with pytest.raises(Stop):
-            Log.open(frame, rows=100).memory(resume=part, progress=stop)
-        assert part.exists()
-        seen: list[int] = []
-        again = Log.open(frame, rows=100)
-        found = again.memory(resume=part, progress=lambda done, total: seen.append(done)).table
-    finally:
-        Checkpoint.save = save  # type: ignore[method-assign]
-    assert min(seen) > 400
-    np.testing.assert_array_equal(found["evidence"], expected["evidence"])
-    assert not part.exists()

@@ -42,7 +42,7 @@ def _log_alone() -> Callable[[], None]:
     from .cli_service import CONTEXT
 
     def run() -> None:
-        with exit_codes():
+        with exit_codes("with --out, the same command goes on from here"):
             name = "driftbandits log"
             log_group.main(sys.argv[2:], prog_name=name, standalone_mode=False, **CONTEXT)
 

@@ -70,8 +70,16 @@ def _out(what: str) -> Callable[[Command], Command]:
     return click.option(
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
-        help=f"Folder for {what}.",
+        help=f"Folder for {what}. An interrupted command continues from it.",
     )
+
+
+def _part(out: Path | None, name: str) -> Path | None:
+    """Where an interrupted command continues from: a hidden file in its folder."""
+    if out is None:
+        return None
+    out.mkdir(parents=True, exist_ok=True)
+    return out / f".{name}.part.npz"
 
 
 @contextmanager
@@ -118,7 +126,7 @@ def check(period: str, out: Path | None, **options: Any) -> None:
     """Is the log sound: rows, gaps, rewards, delays, duplicates, overlap, propensities."""
     log = open_log(options)
     with _bar("checking") as progress:
-        found = log.check(period=period, progress=progress)
+        found = log.check(period=period, resume=_part(out, "check"), progress=progress)
     _show(found.summary)
     _say(found.warnings)
     for row, reason in log.findings.examples:
@@ -154,7 +162,13 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
     """Do payoffs drift: level, differences and contexts, with p-values, and when."""
     log = open_log(options)
     with _bar("looking for drift") as progress:
-        found = log.drift(simulations=simulations, seed=seed, clock=clock, progress=progress)
+        found = log.drift(
+            simulations=simulations,
+            seed=seed,
+            clock=clock,
+            resume=_part(out, "drift"),
+            progress=progress,
+        )
     click.secho(found.sentence, bold=True)
     _show(found.table)
     click.echo(found.snippet)
@@ -165,15 +179,12 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
 @log_group.command()
 @reading
 @_CLOCK
-@_out("memory.csv, memory_instant.csv and a picture; an interrupted run continues from it")
+@_out("memory.csv, memory_instant.csv and a picture")
 def memory(clock: str, out: Path | None, **options: Any) -> None:
     """Which memory a policy should have, in decisions and in hours, and which predicts best."""
     log = open_log(options)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-    resume = None if out is None else out / ".memory.part.npz"
     with _bar("predicting") as progress:
-        found = log.memory(clock=clock, resume=resume, progress=progress)
+        found = log.memory(clock=clock, resume=_part(out, "memory"), progress=progress)
     click.secho(found.sentence, bold=True)
     _show(found.table.dropna(axis=1, how="all"))
     click.echo(found.snippet)
@@ -227,7 +238,7 @@ def value(
     """
     log = open_log(options)
     names = policies or ("uniform",)
-    found = _values(log, names, period, learn, share, propensities)
+    found = _values(log, names, period, learn, share, propensities, out)
     table = pd.concat([v.table for v in found], ignore_index=True).drop_duplicates()
     _show(table[table["period"] == "all"])
     for one in found:
@@ -252,6 +263,7 @@ def _values(
     learn: str,
     share: float | None,
     propensities: str,
+    out: Path | None,
 ) -> list[Value]:
     """Values of fixed policies, then of those that learn."""
     found = []
@@ -260,7 +272,13 @@ def _values(
     if fixed:
         with _bar("evaluating") as progress:
             found.append(
-                log.value(fixed, period=period, propensities=propensities, progress=progress)
+                log.value(
+                    fixed,
+                    period=period,
+                    propensities=propensities,
+                    resume=_part(out, "value"),
+                    progress=progress,
+                )
             )
     if learning:
         with _console.status("what the log tells the policies"):
@@ -268,7 +286,14 @@ def _values(
         players = {name: candidate(log, name, facts) for name in learning}
         with _bar("replaying") as progress:
             found.append(
-                log.replay(players, learn=learn, share=share, period=period, progress=progress)
+                log.replay(
+                    players,
+                    learn=learn,
+                    share=share,
+                    period=period,
+                    resume=_part(out, "replay"),
+                    progress=progress,
+                )
             )
     return found
 
@@ -317,7 +342,8 @@ def fit(
         )
     with _bar("learning") as progress:
         if wait is None:
-            learned: Policy | Agent = log.fit(policy, rule=rule, progress=progress)
+            resume = _part(out.parent, out.name)
+            learned: Policy | Agent = log.fit(policy, rule=rule, resume=resume, progress=progress)
         elif features is None:
             raise click.UsageError("an agent needs --features, and --context where it has one")
         else:
@@ -372,7 +398,7 @@ def report(
     drifting = asked("drift", lambda p: log.drift(simulations=simulations, progress=p))
     remembered = asked("memory", lambda p: log.memory(progress=p))
     names = policies or ("uniform",)
-    values = asked("values", lambda _: _values(log, names, period, learn, share, "logged"))
+    values = asked("values", lambda _: _values(log, names, period, learn, share, "logged", None))
     from .figures.log_report import LogReport, write_log_report
 
     title = f"Log {options['file'].name}"

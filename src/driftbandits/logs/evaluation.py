@@ -36,7 +36,7 @@ class Evaluation:
     def __init__(self, periods: Periods, bounds: tuple[float, float] | None) -> None:
         self.periods, self.bounds = periods, bounds
         self.cells: dict[str, dict[int | str, Cell]] = {}
-        self.support = Support()
+        self.support, self.skipped = Support(), 0
         self.unanswered: dict[str, Missing] = {}
 
     def add(self, policy: str, batch: Batch, numbers: Array) -> None:

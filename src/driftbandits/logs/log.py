@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, overload
@@ -19,10 +18,11 @@ from .health import Check, check
 from .memory import Memory, memory
 from .reading import LogReader, Progress
 from .replay import replay
+from .resuming import Resume
 from .schema import Catalogue, Encoder, Schema
 from .sources import open_source
 from .sums import Sums, sums
-from .targets import Target, parse
+from .targets import Target
 from .value import Value, value
 from .world import LogModel, to_environment
 
@@ -34,7 +34,8 @@ class Log(LogReader):
 
     Use `Log.open`. Nothing is kept in memory but the batch that is being worked on, so a log may be
     longer than memory. Every question takes ``progress``, a function that is told how many rows are
-    done and how many there are (None where only reading tells).
+    done and how many there are (None where only reading tells). Most take ``resume``, a file that
+    keeps what has been done: the same call continues after an interruption.
 
     Attributes:
         schema: What its columns mean.
@@ -92,9 +93,11 @@ class Log(LogReader):
             on_bad=on_bad,
         )
 
-    def check(self, *, period: str = "auto", progress: Progress | None = None) -> Check:
+    def check(
+        self, *, period: str = "auto", resume: Resume = None, progress: Progress | None = None
+    ) -> Check:
         """Is the log sound? See `driftbandits.logs.health.Check`."""
-        return check(self, period=period, progress=progress)
+        return check(self, period=period, resume=resume, progress=progress)
 
     def drift(
         self,
@@ -102,6 +105,7 @@ class Log(LogReader):
         simulations: int = 199,
         seed: int = 0,
         clock: str = "decisions",
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Drift:
         """Is it drifting? See `driftbandits.logs.drift.drift`.
@@ -109,7 +113,9 @@ class Log(LogReader):
         Where the log holds sets of actions, a model of it decides which memory the snippet has.
         """
         compile_apart("drift")
-        found = drift(self, simulations=simulations, seed=seed, clock=clock, progress=progress)
+        found = drift(
+            self, simulations=simulations, seed=seed, clock=clock, resume=resume, progress=progress
+        )
         if not found.drifting:
             return found
         memories = with_regrets(self, found.evidence, found.setup, found.payoffs.memory)
@@ -120,7 +126,7 @@ class Log(LogReader):
         *,
         memories: Array | None = None,
         clock: str = "decisions",
-        resume: str | os.PathLike[str] | None = None,
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Memory:
         """Which memory fits? See `driftbandits.logs.memory.memory`.
@@ -138,6 +144,7 @@ class Log(LogReader):
         *,
         period: str = "auto",
         propensities: str = "logged",
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Value:
         """What would fixed policies have earned? See `driftbandits.logs.value.value`.
@@ -146,8 +153,14 @@ class Log(LogReader):
         action:NAME, column:NAME, shares:FILE.csv, frozen:FILE.npz.
         """
         compile_apart("value")
-        targets = {n: parse(p) if isinstance(p, str) else p for n, p in policies.items()}
-        return value(self, targets, period=period, propensities=propensities, progress=progress)
+        return value(
+            self,
+            policies,
+            period=period,
+            propensities=propensities,
+            resume=resume,
+            progress=progress,
+        )
 
     def replay(
         self,
@@ -158,6 +171,7 @@ class Log(LogReader):
         full_traffic: bool = True,
         period: str = "auto",
         seed: int = 0,
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Value:
         """What would policies that learn have earned? See `driftbandits.logs.replay.replay`."""
@@ -170,6 +184,7 @@ class Log(LogReader):
             full_traffic=full_traffic,
             period=period,
             seed=seed,
+            resume=resume,
             progress=progress,
         )
 
@@ -180,6 +195,7 @@ class Log(LogReader):
         *,
         rule: str = ...,
         decide: bool | None = ...,
+        resume: Resume = ...,
         progress: Progress | None = ...,
     ) -> Learner: ...
 
@@ -192,18 +208,21 @@ class Log(LogReader):
         *,
         rule: str | None = None,
         decide: bool | None = None,
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Any:
         """A copy of a policy or an agent that has lived through the log.
 
         See `driftbandits.logs.fit.fit` and `driftbandits.logs.agents.fit_agent`. An agent has rules
-        of its own, so it takes neither ``rule`` nor ``decide``.
+        of its own, so it takes neither ``rule`` nor ``decide``; its life cannot be resumed.
         """
         if not isinstance(policy, Agent):
             compile_apart("fit", [policy])
-            return fit(self, policy, rule=rule or "wait", decide=decide, progress=progress)
-        if rule is not None or decide is not None:
-            raise ValueError("an agent has its own rule and decides itself; give neither")
+            return fit(
+                self, policy, rule=rule or "wait", decide=decide, resume=resume, progress=progress
+            )
+        if rule is not None or decide is not None or resume is not None:
+            raise ValueError("an agent has its own rule, decides itself and cannot be resumed")
         return fit_agent(self, policy, progress=progress)
 
     def sums(

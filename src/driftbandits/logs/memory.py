@@ -7,7 +7,6 @@ needed, and nothing later changes an earlier prediction.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from ..core.arrays import Array
 from .batch import Mask
 from .passes import Pass
 from .reading import LogReader, Progress
-from .resuming import Checkpoint, Part
+from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
 from .setup import Setup
 from .units import Stretches, is_aggregated, of_same_time, of_size
@@ -159,7 +158,7 @@ def memory(
     *,
     memories: Array | None = None,
     clock: str = "decisions",
-    resume: str | os.PathLike[str] | None = None,
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Memory:
     """Prequential evidence for a grid of memories; see `Memory`.
@@ -168,8 +167,8 @@ def memory(
         log: The log.
         memories: Memories in decisions; 15 and "never" unless given.
         clock: Whether weights fade with ``decisions`` or with ``hours``.
-        resume: File that keeps what has been done, every half minute. A later call with the same
-            log and arguments continues from it; at the end it is removed.
+        resume: File that keeps what has been done, about every half minute. A later call with the
+            same log and arguments continues from it; at the end it is removed.
         progress: Told how many rows are done.
     """
     if log.rows < 30:
@@ -183,13 +182,11 @@ def memory(
     ]
     # Predictions of long vectors are refreshed every few rows: the factorisations dominate.
     cut = of_same_time if is_aggregated(log) else of_size(max(1, log.width // 16))
-    walk = Stretches(log, clock=clock, cut=cut, progress=progress)
-    parts: dict[str, Part] = {"walk": walk, "real": passes[0], "instant": passes[1]}
-    kept = Checkpoint(resume, parts, f"memory {clock} {lanes.tolist()} {log.source.stamp}")
-    with ThreadPoolExecutor(2) as threads, kept:
-        for rows, ends in walk:
+    walk = Stretches(log, clock=clock, cut=cut)
+    question, work = f"memory {clock} {lanes.tolist()}", {"walk": walk, "passes": passes}
+    with ThreadPoolExecutor(2) as threads, Checkpoint(resume, log, question, work) as kept:
+        for rows, ends in walk.of(kept.batches(progress=progress)):
             list(threads.map(lambda one, r=rows, e=ends: one.take(r, e), passes))
-            kept.save()
     real, instantly = passes
     if real.state.scored[0] == 0:
         raise CannotAnswer("memory needs rewards that differ; too few are known and not all equal")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..features import Features
 from .batch import Batch, Ints
 from .columns import column, floats, is_list, is_text, optional, seconds, texts
 from .layouts import layout, positions
@@ -33,6 +34,7 @@ class LogReader:
         encoded: Whether rows hold contexts and actions by name, for features.
         dated: Whether times are dates; otherwise they are numbers.
         notes: What was noticed while reading it, in words.
+        names: Names of the actions met so far, and their positions.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class LogReader:
         Checker(on_bad)  # refuses a wrong choice now, not after an hour
         self.source, self.schema = source, schema
         self._on_bad = on_bad
-        self._names = Names()
+        told = "" if catalogue is None else catalogue.stamp
+        self._meaning = f"{schema} {on_bad} {told} {_declared(features)}"
+        self.names = Names()
         self.notes = source.notes
         peek = next((b for b in source.read(0) if b.num_rows), None)
         if peek is None:
@@ -55,7 +59,7 @@ class LogReader:
         _check_columns(peek, schema)
         if _names_needed(peek, schema, catalogue, features):
             self._collect_names()
-        self._layout: Layout = layout(peek, schema, catalogue, features, self._names)
+        self._layout: Layout = layout(peek, schema, catalogue, features, self.names)
         self.dim, self.blocks = self._layout.dim, self._layout.blocks
         self.whole, self.encoded = self._layout.whole, features is not None
         self.findings = Findings()
@@ -72,7 +76,12 @@ class LogReader:
     @property
     def action_names(self) -> tuple[str, ...]:
         """Names of the actions met so far; numbers where they have none."""
-        return tuple(self._names.positions)
+        return tuple(self.names.positions)
+
+    @property
+    def stamp(self) -> str:
+        """Changes when the data or its meaning does."""
+        return f"{self.source.stamp()} {self._meaning}"
 
     @property
     def width(self) -> int:
@@ -248,7 +257,7 @@ class LogReader:
             raise LogError("the schema must name the column of what was chosen")
         found = column(table, self.schema.chosen)
         if is_text(found.type):
-            where = positions(found, sets, self._names)
+            where = positions(found, sets, self.names)
             if (where < 0).all() and len(where):
                 self._refuse_names(found)
             return where
@@ -270,7 +279,7 @@ class LogReader:
         for table in self.source.read(0):
             inner = column(table, str(self.schema.actions)).flatten()
             for name in inner.drop_null().unique().to_pylist():
-                self._names(name)
+                self.names(name)
             read += table.num_rows
             if read >= 100_000:
                 break
@@ -280,6 +289,11 @@ class LogReader:
         found = {k: v for k, v in (table.schema.metadata or {}).items() if v.isdigit()}
         left_out = [f"{v.decode()} {k.decode()} left out" for k, v in found.items() if v != b"0"]
         self.notes = (*self.source.notes, *left_out)
+
+
+def _declared(features: Encoder | None) -> str:
+    """An encoder in words; one of a user's own may be told by its place in memory alone."""
+    return str(features.to_dict()) if isinstance(features, Features) else repr(features)
 
 
 def _check_columns(table: pa.RecordBatch, schema: Schema) -> None:

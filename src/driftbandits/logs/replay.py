@@ -27,9 +27,11 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch, Ints
+from .evaluation import Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume, fingerprint
 from .schema import CannotAnswer
 from .traffic import FULL, draws, modelled, moved, shortage
 from .value import (
@@ -120,6 +122,7 @@ def replay(
     full_traffic: bool = True,
     period: str = "auto",
     seed: int = 0,
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Value:
     """Values of policies that learn, by period; see `Value`.
@@ -136,6 +139,7 @@ def replay(
             (`driftbandits.logs.traffic.shortage`).
         period: As for `value`.
         seed: Names the draws that accept rows.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     one_of("learn", learn, ("accepted", "all"))
@@ -147,25 +151,14 @@ def replay(
         name: Player(name, policy, learn=learn, share=c, seed=seed)
         for name, policy in policies.items()
     }
-    evaluation, model, skipped = make_evaluation(log, period), RewardModel(log), 0
-    for batch in log.batches(progress=progress):
-        usable = batch.known & np.isfinite(batch.propensity)
-        skipped += int((~usable).sum())
-        p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
-        numbers = {name: np.zeros((len(batch), 6)) for name in players}
-        labels = {name: np.zeros(len(batch), dtype=np.int64) for name in players}
-        for part, theta in model.pieces(batch):
-            for name, player in players.items():
-                out = numbers[name][part]
-                choices = player.play(_part(batch, part), p[part], theta, log.blocks, out)
-                labels[name][part] = batch.labels[batch.first[part] + choices]
-        rows = batch.where(usable)
-        if len(rows):
-            for name, table in numbers.items():
-                evaluation.add(name, rows, table[usable])
-                evaluation.support.want(name, labels[name][usable], batch.count[usable])
-            evaluation.add_logged(rows)
-    found = summary(log, evaluation, list(players), skipped, "logged")
+    evaluation, model = make_evaluation(log, period), RewardModel(log)
+    told = {name: fingerprint(policy) for name, policy in policies.items()}
+    question = f"replay {told} {learn} {c} {seed} {evaluation.periods}"
+    work = {"evaluation": evaluation, "model": model, "players": players}
+    with Checkpoint(resume, log, question, work) as kept:
+        for batch in kept.batches(progress=progress):
+            _play(batch, players, evaluation, model, log.blocks)
+    found = summary(log, evaluation, list(players), "logged")
     acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
     found = replace(
         found, acceptance=acceptance, warnings=(*found.warnings, *_cautions(players, learn, c))
@@ -173,6 +166,31 @@ def replay(
     if not full_traffic or learn == "all":
         return found
     return _at_full_traffic(log, policies, found, model.memory, seed)
+
+
+def _play(
+    batch: Batch,
+    players: Mapping[str, Player],
+    evaluation: Evaluation,
+    model: RewardModel,
+    blocks: int,
+) -> None:
+    """Let all policies play a batch, and add its rows."""
+    usable = batch.known & np.isfinite(batch.propensity)
+    evaluation.skipped += int((~usable).sum())
+    p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
+    numbers = {name: np.zeros((len(batch), 6)) for name in players}
+    labels = {name: np.zeros(len(batch), dtype=np.int64) for name in players}
+    for part, theta in model.pieces(batch):
+        for name, player in players.items():
+            choices = player.play(_part(batch, part), p[part], theta, blocks, numbers[name][part])
+            labels[name][part] = batch.labels[batch.first[part] + choices]
+    rows = batch.where(usable)
+    if len(rows):
+        for name, table in numbers.items():
+            evaluation.add(name, rows, table[usable])
+            evaluation.support.want(name, labels[name][usable], batch.count[usable])
+        evaluation.add_logged(rows)
 
 
 def _at_full_traffic(

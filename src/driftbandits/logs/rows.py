@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,25 +54,6 @@ class Checker:
         self.latest_ids = self.young = self.old = np.zeros(0, dtype=np.uint64)
         self.forgot_ids = False
         self.findings = Findings()
-
-    def arrays(self) -> dict[str, Any]:
-        """All that a later run needs to continue."""
-        found = json.dumps([self.findings.counts, self.findings.examples]).encode()
-        return {
-            "latest": np.array([self.latest, self.forgot_ids], dtype=np.float64),
-            "latest_ids": self.latest_ids,
-            "young": self.young,
-            "old": self.old,
-            "findings": np.frombuffer(found, dtype=np.uint8),
-        }
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
-        self.latest, self.forgot_ids = float(arrays["latest"][0]), bool(arrays["latest"][1])
-        self.latest_ids = arrays["latest_ids"]
-        self.young, self.old = arrays["young"], arrays["old"]
-        counts, examples = json.loads(arrays["findings"].tobytes())
-        self.findings = Findings(counts, [(row, reason) for row, reason in examples])
 
     def __call__(self, batch: Batch) -> Batch:
         """The rows that can be right; the others are stopped at or recorded."""

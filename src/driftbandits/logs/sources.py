@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,14 +56,14 @@ class Source:
 
     Attributes:
         name: What messages call it.
-        stamp: Changes when the data does, so that a resumed run continues on the same data.
+        stamp: Tells what changes when the data does, for a run that continues on the same data.
         rows: Number of rows, or None where only reading tells.
         read: ``read(skip)`` opens the stream after the first ``skip`` rows; ``read(skip, names)``
             may leave out all columns but these.
     """
 
     name: str
-    stamp: str
+    stamp: Callable[[], str]
     rows: int | None
     read: Reader
     notes: tuple[str, ...] = ()
@@ -77,7 +78,12 @@ def open_source(data: Any, *, rows: int, drop: bool = False, kind: str | None = 
     if isinstance(data, (str, os.PathLike)):
         return _file(Path(data), rows, drop, kind)
     table = _table(data)
-    stamp = f"{table.num_rows}:{table.schema}:{table.nbytes}"
+
+    def stamp() -> str:
+        digest = hashlib.blake2b(str(table.schema).encode())
+        for batch in table.to_batches(max_chunksize=rows):
+            digest.update(batch.serialize())
+        return digest.hexdigest()
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         yield from map(plain, table.slice(skip).to_batches(max_chunksize=rows))
@@ -111,7 +117,7 @@ def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     kind = "dsjson" if kind is None and known == "jsonl" and is_dsjson(path) else known
-    status = path.stat()
+    stamp = f"{path.stat().st_size}:{path.stat().st_mtime_ns}"
     with _readable(path, kind):
         count, read, notes = _READERS[kind](path, rows, drop)
 
@@ -119,7 +125,7 @@ def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
         with _readable(path, kind):
             yield from map(plain, read(skip, names))
 
-    return Source(path.name, f"{status.st_size}:{status.st_mtime_ns}", count, guarded, notes)
+    return Source(path.name, lambda: stamp, count, guarded, notes)
 
 
 @contextmanager

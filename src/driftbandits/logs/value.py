@@ -15,16 +15,17 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
-from .batch import Batch
+from .batch import Batch, Mask
 from .evaluation import ALL, LOGGING, Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .periods import Periods
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
-from .targets import Named, Target, entries, starts
+from .targets import Named, Target, entries, parse, stamp, starts
 
 _FEW = 30.0
 
@@ -67,49 +68,65 @@ class Value:
 
 def value(
     log: LogReader,
-    policies: Mapping[str, Target],
+    policies: Mapping[str, Target | str],
     *,
     period: str = "auto",
     propensities: str = "logged",
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Value:
     """Values of fixed policies by period; see `Value`.
 
     Args:
         log: The log.
-        policies: Fixed policies by name; see `driftbandits.logs.targets`.
+        policies: Fixed policies by name, as functions or texts; see `driftbandits.logs.targets`.
         period: ``day``, ``week``, ``hour``, a number of hours, or ``auto``.
         propensities: ``logged``, or ``estimated`` from the shares of earlier plays, which is only
             right where the logger ignored contexts.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     check_answerable(log, propensities)
+    targets = {name: parse(p) if isinstance(p, str) else p for name, p in policies.items()}
     evaluation = make_evaluation(log, period)
     estimated = RunningShares(log) if propensities == "estimated" else None
     model = RewardModel(log)
     limits = evaluation.bounds or (-np.inf, np.inf)
-    skipped = 0
-    for batch in log.batches(progress=progress):
-        p = batch.propensity if estimated is None else estimated(batch)
-        usable = batch.known & np.isfinite(p)
-        skipped += int((~usable).sum())
-        chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in policies.items()}
-        numbers = {name: np.zeros((len(batch), 6)) for name in policies}
-        for part, theta in model.pieces(batch):
-            for name, table in numbers.items():
-                _fill(table[part], batch, part, p, chances[name], theta, limits)
-        rows = batch.where(usable)
-        if len(rows) == 0:
-            continue
-        offered, mine = entries(batch), np.repeat(np.where(usable, batch.count, 0.0), batch.size)
-        for name, table in numbers.items():
-            evaluation.add(name, rows, table[usable])
-            evaluation.support.want(name, batch.labels[offered], chances[name] * mine)
-        evaluation.add_logged(rows)
-    for target in policies.values():
+    asked = {name: stamp(policy) for name, policy in policies.items()}
+    question = f"value {asked} {evaluation.periods} {propensities}"
+    work = {"evaluation": evaluation, "model": model, "shares": estimated}
+    with Checkpoint(resume, log, question, work) as kept:
+        for batch in kept.batches(progress=progress):
+            p = batch.propensity if estimated is None else estimated(batch)
+            chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in targets.items()}
+            numbers = {name: np.zeros((len(batch), 6)) for name in targets}
+            for part, theta in model.pieces(batch):
+                for name, table in numbers.items():
+                    _fill(table[part], batch, part, p, chances[name], theta, limits)
+            _count(evaluation, batch, batch.known & np.isfinite(p), numbers, chances)
+    for target in targets.values():
         if isinstance(target, Named):
             target.check(log)
-    return summary(log, evaluation, list(policies), skipped, propensities)
+    return summary(log, evaluation, list(policies), propensities)
+
+
+def _count(
+    evaluation: Evaluation,
+    batch: Batch,
+    usable: Mask,
+    numbers: Mapping[str, Array],
+    chances: Mapping[str, Array],
+) -> None:
+    """Add the rows of a batch that have a reward and a propensity."""
+    evaluation.skipped += int((~usable).sum())
+    rows = batch.where(usable)
+    if len(rows) == 0:
+        return
+    offered, mine = entries(batch), np.repeat(np.where(usable, batch.count, 0.0), batch.size)
+    for name, table in numbers.items():
+        evaluation.add(name, rows, table[usable])
+        evaluation.support.want(name, batch.labels[offered], chances[name] * mine)
+    evaluation.add_logged(rows)
 
 
 def _fill(
@@ -176,7 +193,7 @@ def make_evaluation(log: LogReader, period: str) -> Evaluation:
 
 
 def summary(
-    log: LogReader, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
+    log: LogReader, evaluation: Evaluation, candidates: list[str], propensities: str
 ) -> Value:
     """The value of a finished evaluation."""
     if LOGGING not in evaluation.cells:
@@ -188,8 +205,8 @@ def summary(
             "anytime intervals: they need the least and the largest possible reward "
             "(reward_bounds), which the log cannot tell"
         )
-    if skipped:
-        warnings.append(f"{skipped} rows without reward or propensity were left out")
+    if evaluation.skipped:
+        warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
     if propensities == "estimated":
         warnings.append("propensities are estimated: right only if the logger ignored contexts")
     for name in candidates:
