@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -181,13 +182,20 @@ def _text(parse: Callable[[Path, bool], Iterator[pa.RecordBatch]]) -> Callable[.
 
 def _arrow(path: Path, rows: int, drop: bool) -> Opened:
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(path)) as file:
-            try:
-                reader = pa.ipc.open_file(file)
-                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            except pa.ArrowInvalid:
-                batches = iter(pa.ipc.open_stream(file))
-            yield from _cut(_skipped(map(_validated, batches), skip), rows)
+        if path.stat().st_size == 0:
+            raise pa.ArrowInvalid("it is empty")
+        with path.open("rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            reader = pa.ipc.open_file(pa.py_buffer(pages))
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        except pa.ArrowInvalid:
+            batches = iter(pa.ipc.open_stream(pa.py_buffer(pages)))
+        for batch in _cut(_skipped(map(_validated, batches), skip), rows):
+            yield batch
+            if hasattr(mmap, "MADV_DONTNEED"):
+                # What was read counts as this process's memory until it is let go.
+                pages.madvise(mmap.MADV_DONTNEED)
 
     return None, read, ()
 
@@ -232,7 +240,8 @@ def _skipped(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.Record
 
 
 def _cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The stream in batches of at most ``rows``."""
+    """The stream in batches of at most ``rows``, and of a bounded size."""
     for batch in batches:
-        for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows)
+        most = fitting(rows, batch.nbytes / max(batch.num_rows, 1))
+        for start in range(0, batch.num_rows, most):
+            yield batch.slice(start, most)
