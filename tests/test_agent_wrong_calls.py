@@ -52,6 +52,25 @@ def test_a_choice_in_the_place_of_its_id_is_refused() -> None:
             agent.reward(wrong, 1.0, now=1.0)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("clicked", [True, np.True_, 1, np.float32(1)])
+def test_whether_there_was_a_click_is_a_reward(clicked: Any) -> None:
+    one, other = new_agent(), new_agent()
+    for agent, reward in ((one, clicked), (other, 1.0)):
+        choice = agent.decide(CONTEXT, ACTIONS, now=0.0)
+        assert agent.reward(choice.id, reward, now=1.0) == "learned"
+    assert one.to_bytes() == other.to_bytes()
+
+
+@pytest.mark.parametrize("reward", [None, "1", float("nan"), float("inf"), [1.0]])
+def test_what_is_no_number_is_no_reward(reward: Any) -> None:
+    agent = new_agent()
+    choice = agent.decide(CONTEXT, ACTIONS, now=0.0)
+    before = agent.to_bytes()
+    with pytest.raises(ValueError, match="reward must be a finite number, got"):
+        agent.reward(choice.id, reward, now=1.0)
+    assert agent.to_bytes() == before
+
+
 def test_a_choice_can_be_a_key() -> None:
     agent = new_agent()
     one, other = (agent.decide(CONTEXT, ACTIONS, now=0.0) for _ in range(2))

@@ -204,7 +204,7 @@ class Agent:
             context: What is known of the occasion: a dictionary or a row of a data frame.
             actions: What could be shown: a dictionary from ids to features; a list of ids or of
                 ``{"id": …, "features": …}``; or a data frame with one row per action.
-            now: The time.
+            now: The time, a number in the unit of ``wait``, such as ``time.time()``.
             id: Name of the decision; made up unless given.
             exclude: Ids of actions that must not be shown this time.
             baseline: In shadow mode, the id of the action that is shown.
@@ -250,6 +250,8 @@ class Agent:
         """
         if type(id) is not str:
             raise ValueError(f"id must be a text, such as choice.id, got {id!r}")
+        if isinstance(reward, (bool, np.bool_)):  # whether there was a click
+            reward = float(reward)
         finite("reward", reward)
         self._move(now)
         decision = self._open.get(id)
