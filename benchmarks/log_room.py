@@ -43,12 +43,12 @@ main()
 # What is asked; {log} and {dsjson} are files, {out} is a folder.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check", "{log}", "--out", "{out}"),
-    "drift": ("drift", "{log}", "--out", "{out}", "--simulations", "59"),
+    "drift": ("drift", "{log}", "--out", "{out}"),
     "memory": ("memory", "{log}", "--out", "{out}"),
     "value, fixed": ("value", "{log}", *_FIXED, "--out", "{out}"),
     "value, learning": ("value", "{log}", *_LEARNS, "--out", "{out}"),
     "fit": ("fit", "{log}", *_LEARNS, "--out", "{out}/policy.npz"),
-    "report": ("report", "{log}", *_FIXED, *_LEARNS, "--simulations", "59",
+    "report": ("report", "{log}", *_FIXED, *_LEARNS,
                "--out", "{out}/r.html"),
     "dsjson": ("check", "{dsjson}"),
 }  # fmt: skip

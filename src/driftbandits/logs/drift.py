@@ -38,8 +38,8 @@ from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
 
 ALPHA = 0.05
 _LANES = 8
-# Most units in the series of levels and contexts.
-_SERIES = 20_000
+# Most units in the series of levels and contexts, and rows whose rewards are simulated at once.
+_SERIES, _AT_ONCE = 20_000, 2048
 
 
 @dataclass(frozen=True)
@@ -360,18 +360,18 @@ class _Study:
 
     def series_question(self, name: str, rows: Stretch) -> Question | None:
         """Drift of the mean of one or several series, calibrated by random signs per unit."""
-        generator = stream(self.seed, "logs", "drift", name)
         rows = rows.part(rows.known)
-        values = rows.reward
-        mean = values.mean(axis=0)
-        signs = generator.integers(0, 2, (len(rows), self.simulations)) * 2.0 - 1.0
+        mean = rows.reward.mean(axis=0)
         evidence = np.zeros((len(self.lanes), self.simulations + 1))
-        for j in range(values.shape[1]):
-            residual = values[:, j] - mean[j]
-            series = mean[j] + residual[:, None] * signs
-            reward = np.concatenate([values[:, j : j + 1], series], axis=1)
+        for j in range(len(mean)):
             one = Pass(self.lanes, width=1, blocks=1, series=self.simulations + 1)
-            one.take(Stretch(**{**vars(rows), "reward": reward}), single_units(len(rows)))
+            generator = stream(self.seed, "logs", "drift", name)  # the same signs for all series
+            for start in range(0, len(rows), _AT_ONCE):
+                part = rows.part(slice(start, start + _AT_ONCE))
+                values, size = part.reward[:, j : j + 1], (len(part), self.simulations)
+                signs = generator.integers(0, 2, size) * 2.0 - 1.0
+                reward = np.concatenate([values, mean[j] + (values - mean[j]) * signs], axis=1)
+                one.take(Stretch(**{**vars(part), "reward": reward}), single_units(len(part)))
             evidence += one.state.evidence
         gains = evidence.max(axis=0) - evidence[-1]
         p = (1.0 + float((gains[1:] >= gains[0]).sum())) / len(gains)
@@ -379,7 +379,7 @@ class _Study:
         return Question(name, float(gains[0]), p, memory, memory / self.log.rate)
 
 
-def _pieces(rows: Stretch, ends: Ints, most: int = 4096) -> Any:
+def _pieces(rows: Stretch, ends: Ints, most: int = _AT_ONCE) -> Any:
     """Whole units, about ``most`` rows at a time, so that simulated rewards take little room."""
     at = 0
     while at < len(ends) - 1:

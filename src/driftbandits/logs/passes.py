@@ -15,8 +15,8 @@ from .leverage import Leverage
 RIDGE = 1.0
 # Stretches of time that the errors of differences in evidence are taken from.
 _STRETCHES = 64
-# Rows that are worked on at once: simulated series and errors stay in the cache.
-_PIECE = 8192
+# Rows that are worked on at once, and numbers in their errors: these stay in the cache.
+_PIECE, _NUMBERS = 8192, 1 << 20
 _TRACE = 2048
 
 
@@ -154,9 +154,9 @@ class Pass:
 
     def take(self, rows: Stretch, ends: Ints) -> None:
         """Predict and learn further rows; ``ends`` (U + 1,) bound the units, from 0 to n."""
-        at = 0
+        at, most = 0, min(_PIECE, _NUMBERS // self.state.evidence.size)
         while at < len(ends) - 1:
-            to = max(at + 1, int(np.searchsorted(ends, ends[at] + _PIECE, "right")) - 1)
+            to = max(at + 1, int(np.searchsorted(ends, ends[at] + most, "right")) - 1)
             self._take(rows.part(slice(ends[at], ends[to])), ends[at : to + 1] - ends[at])
             at = to
 
