@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from driftbandits.experiments.standings import table
+from driftbandits.experiments.standings_text import table
 
 FAMILIES = {
     "this processor": {},

@@ -13,9 +13,10 @@ from benchmarks.measure import Row, Say
 from driftbandits import AdaptiveLinUCB
 from driftbandits.core.storage import atomic_write
 from driftbandits.environments import Environment
-from driftbandits.experiments.leaderboard import ratio_of_means, suite
+from driftbandits.experiments import suite
 from driftbandits.experiments.settings import prepare
-from driftbandits.experiments.standings import table
+from driftbandits.experiments.standings_text import table
+from driftbandits.experiments.yardsticks import ratio_of_means
 from driftbandits.simulation import Recording, simulate
 
 from .elsewhere.everyday import EVERYDAY

@@ -64,12 +64,12 @@ def _regret(result: Result, label: str) -> str:
     return f"{row['mean']:.0f} ± {row['se']:.0f}"
 
 
-def replaced(text: str, inner: str) -> str:
+def replaced(text: str, inner: str, *, begin: str = BEGIN, end: str = END) -> str:
     """``text`` with what stands between the marks replaced."""
-    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.S)
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.S)
     if len(pattern.findall(text)) != 1:
-        raise ValueError(f"the file must have {BEGIN} and {END} once")
-    return pattern.sub(lambda _: f"{BEGIN}\n\n{inner}\n\n{END}", text)
+        raise ValueError(f"the file must have {begin} and {end} once")
+    return pattern.sub(lambda _: f"{begin}\n\n{inner}\n\n{end}", text)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.report import Heading
 from benchmarks.sections import measure
 
-from driftbandits.experiments.leaderboard import SUITE
+from driftbandits.experiments.suites import GROUPS
 
 from . import (
     ablations,
@@ -55,7 +55,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--environment",
         action="append",
-        choices=SUITE,
+        choices=GROUPS["Drift"],  # what others' libraries can play: one noise for all actions
         help=f"for rivals, one or more times; {', '.join(rivals.ENVIRONMENTS)} unless given",
     )
     parser.add_argument("--data", type=Path, help="for real-logs: the folder that has them")

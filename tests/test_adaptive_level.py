@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from studies.elsewhere.everyday import swing, with_level
+from studies.elsewhere.everyday import with_level
 
 from adaptive_oracle import Definition
 from driftbandits import AdaptiveLinUCB
+from driftbandits.environments import Swing
 from driftbandits.simulation import simulate
 from oracles import Update
 from test_adaptive_definition import assert_agrees
@@ -41,7 +42,7 @@ def test_a_fall_of_the_arm_that_is_played_is_looked_into() -> None:
         "looks": AdaptiveLinUCB(dim=6),
         "does not": AdaptiveLinUCB(dim=6, doubt=1e12),
     }
-    place = with_level(swing(0.25, 2000), change=True)
+    place = with_level(Swing(size=0.25, period=2000), change=True)
     played = simulate(place, policies, replications=40, seed=5)
     gained = played.final("does not") - played.final("looks")
     assert gained.mean() > STANDARD_ERRORS * gained.std(ddof=1) / np.sqrt(len(gained))

@@ -11,7 +11,7 @@ import pytest
 from studies.elsewhere.section import Score
 
 from driftbandits.experiments import run_leaderboard, suite
-from driftbandits.experiments.leaderboard import ratio_of_means
+from driftbandits.experiments.yardsticks import ratio_of_means
 from driftbandits.figures import write_report
 from driftbandits.simulation import Result
 from driftbandits.simulation.statistics import mean_interval, standard_error, student_quantile

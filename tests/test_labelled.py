@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from studies.elsewhere import real
@@ -24,7 +26,7 @@ def whole(environment: Labelled, replication: int = 0, stops: tuple[int, ...] = 
     """A replication in one block."""
     blocks = list(environment.blocks(seed=1, replication=replication, stops=stops))
     assert [b.first for b in blocks] == [1, *(b.last + 1 for b in blocks[:-1])]
-    joined = {
+    joined: dict[str, Any] = {
         name: np.concatenate([getattr(b, name) for b in blocks])
         for name in ("actions", "parameters", "means", "best", "noise")
     }

@@ -21,15 +21,20 @@ from driftbandits.experiments.contestants import (
     fixed_discounts,
     memory_label,
 )
-from driftbandits.experiments.leaderboard import SUITE, ratio_of_means
 from driftbandits.experiments.recovery import CALM, checkpoints, recovery
 from driftbandits.experiments.settings import prepare
-from driftbandits.experiments.standings import average_rank, escape, markdown
+from driftbandits.experiments.standings import average_rank
+from driftbandits.experiments.standings_text import escape, markdown
+from driftbandits.experiments.suites import GROUPS, SUITE
+from driftbandits.experiments.yardsticks import geometric_mean, ratio_of_means, relative
 from driftbandits.figures import plot_adaptive, plot_leaderboard, save
 from driftbandits.policies import DynamicLinUCB, registered, registry
 
 FEW = ("D-LinUCB", "LinUCB", "LinUCB-OR", "Random")
-GRADUAL = {"stationary", "slow", "random-walk", "periodic", "stationary-arms"}
+GRADUAL = {
+    *("stationary", "slow", "random-walk", "periodic", "stationary-arms"),
+    *("moving-level", "launches", "rotting-arms", "many-contexts"),
+}
 PROBLEM: dict[str, Any] = {"dim": 2, "horizon": 500, "budget": 2.0}
 
 
@@ -69,7 +74,8 @@ def test_every_environment_draws_within_its_bounds(name: str) -> None:
 
 
 def test_the_suite_differs_in_kind() -> None:
-    assert len(SUITE) == len(set(SUITE)) == 18
+    assert len(SUITE) == len(set(SUITE)) == 27
+    assert {group: len(names) for group, names in GROUPS.items()} == {"Drift": 18, "Everyday": 9}
     dims, noises = set(), set()
     for name, settings in suite().items():
         if name != "criteo":
@@ -78,6 +84,69 @@ def test_the_suite_differs_in_kind() -> None:
             noises.add(environment.noise.level)
     assert {2, 20} <= dims
     assert {0.1, 1.0, 3.0} <= noises
+
+
+def everything(name: str, field: str, replication: int = 0) -> Any:
+    """What is drawn in an environment of the suite, all rounds together."""
+    environment, _, _ = prepare(suite()[name])
+    blocks = environment.blocks(seed=3, replication=replication)
+    return np.concatenate([getattr(block, field) for block in blocks])
+
+
+def test_the_level_moves_and_the_differences_stay() -> None:
+    means = everything("moving-level", "means")
+    apart = np.ptp(means - means[:, :1], axis=0)
+    np.testing.assert_allclose(apart, 0.0, atol=1e-12)
+    assert np.ptp(means[:, 0]) == pytest.approx(1.0, rel=1e-3)
+    np.testing.assert_allclose(means[400:], means[:-400], atol=1e-9)
+
+
+def test_features_differ_by_their_units_and_rewards_do_not() -> None:
+    spread = everything("unscaled-features", "actions").std(axis=(0, 2))
+    # Of one distribution but for the units; 60,000 draws, errors of half a percent.
+    np.testing.assert_allclose(spread / spread[-1], [1000, 30, 1, 1], rtol=0.02)
+    assert np.abs(everything("unscaled-features", "means")).max() < 1
+
+
+def test_launched_arms_are_what_the_description_says() -> None:
+    means = everything("launches", "means")
+    assert means[[1999, 2000, 3999, 4000]].max(axis=1).tolist() == [0.5, 0.6, 0.6, 0.6]
+    assert means[[3999, 4000], 5].tolist() == [0.5, 0.1]
+
+
+def test_every_rotting_arm_is_the_best_for_a_while() -> None:
+    best = everything("rotting-arms", "means").argmax(axis=1)
+    assert (np.diff(best) >= 0).all()
+    assert set(best) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(("name", "noise"), [("clicks", 0.21), ("sales", 1.6)])
+def test_the_noise_that_is_told_is_the_deviation_at_the_best_action(
+    name: str, noise: float
+) -> None:
+    means, drawn = everything(name, "means"), everything(name, "noise")
+    first = prepare(suite()[name])[0].change_points[0] - 1
+    best = means[:first].argmax(axis=1)
+    deviation = drawn[np.arange(first), best].std()
+    # Fourth moments of 20 and 150 times the squares of these: errors of 3 and 9%.
+    assert deviation == pytest.approx(noise, rel=0.25)
+
+
+def test_click_rates_are_1_to_5_percent() -> None:
+    rates, rewards = everything("clicks", "means"), everything("clicks", "noise")
+    assert 0.0139 < rates.min() < 0.016
+    assert 0.047 < rates.max() < 0.0491
+    assert set((rates + rewards).round(9).ravel()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize(("name", "share"), [("random-delays", 0.0), ("missing-rewards", 0.3)])
+def test_rewards_come_late_or_never(name: str, share: float) -> None:
+    environment, _, _ = prepare(suite()[name])
+    assert environment.delays is not None
+    late = environment.delays.start(np.random.default_rng(0))(40_000)
+    assert np.isinf(late).mean() == pytest.approx(share, abs=4 * (0.25 / 40_000) ** 0.5)
+    if not share:
+        assert late.mean() == pytest.approx(50.0, abs=4 * 50 / 40_000**0.5)
 
 
 def values_of(path: Any, rounds: int, replication: int = 0) -> Any:
@@ -170,6 +239,34 @@ def test_the_ratio_and_its_error_are_those_of_the_bootstrap() -> None:
     assert error == pytest.approx(resampled.std(), rel=0.05)
 
 
+def test_a_ratio_to_no_regret_at_all_has_no_interval() -> None:
+    some, none = np.array([1.0, 2.0]), np.zeros(2)
+    for values, base, ratio in ((some, none, np.inf), (none, none, 1.0), (none, some, 0.0)):
+        found = relative(values, base)
+        assert found.ratio == ratio
+        assert np.isnan(found.shares).all()
+    assert np.isnan(relative(some, none).low)
+
+
+def test_a_mean_of_ratios_and_its_interval_are_those_of_the_bootstrap() -> None:
+    """Three environments that share their noise: replications are resampled for all at once."""
+    generator = np.random.default_rng(0)
+    noise = generator.normal(0, 1, 400)
+    base = 10 + generator.normal(0, 1, (3, 400)) + noise
+    values = np.array([[0.5], [1.0], [3.0]]) * (base + 2 * noise + generator.normal(0, 1, (3, 400)))
+    compared = [relative(*pair) for pair in zip(values, base, strict=True)]
+    mean, low, high = geometric_mean([of.ratio for of in compared], [of.shares for of in compared])
+    draws = generator.integers(400, size=(4000, 400))
+    logs = np.mean(
+        np.log(values[:, draws].mean(axis=2) / base[:, draws].mean(axis=2)),
+        axis=0,
+    )
+    assert mean == pytest.approx(np.prod([of.ratio for of in compared]) ** (1 / 3))
+    assert np.log([low, high]) == pytest.approx(
+        np.log(mean) + 1.966 * logs.std() * np.array([-1, 1]), abs=0.1 * logs.std()
+    )
+
+
 def test_recovery_is_the_first_lag_at_which_half_of_random_is_reached() -> None:
     rounds = np.arange(0, 1001, 10, dtype=np.float64)[1:]
     slope = np.where((rounds > 400) & (rounds <= 480), 1.0, 0.1)
@@ -194,7 +291,8 @@ def test_checkpoints_are_close_after_a_change() -> None:
 def test_a_row_for_everyone_everywhere(scores: pd.DataFrame) -> None:
     assert set(scores["environment"]) == {"abrupt", "slow", "unseen-best"}
     needed = {"policy", "told", "regret", "se", "ratio", "low", "high", "relative", "rounds"}
-    assert needed <= set(scores.columns)
+    assert needed | {"group", "twice", "twice_low", "twice_high"} <= set(scores.columns)
+    assert (scores["twice"].dropna() >= scores["ratio"].dropna() - 1e-12).all()
     assert scores.groupby("environment")["yardstick"].sum().eq(1).all()
     assert scores.loc[scores["yardstick"], "ratio"].eq(1.0).all()
     fixed: Any = scores[scores["fixed"]]
@@ -233,8 +331,33 @@ def test_markdown_escapes_and_says_who_is_left_out(scores: pd.DataFrame) -> None
     text = markdown(scores)
     assert "LinUCB-OR is left out of slow: it has to be told change points" in text
     tables = [line for line in text.splitlines() if line.startswith("|")]
-    widths = {line.count("|") for line in tables}
-    assert widths == {7, 9, 10}
+    widths = [line.count("|") for line in tables]
+    # Standings of four and of the best memory, then regrets, and two tables of ratios, for each
+    # of three environments; with a header and a line below it each.
+    assert widths == [11] * 7 + [8] * 5 + [6] * 10
+
+
+def test_every_group_has_its_own_tables(scores: pd.DataFrame) -> None:
+    grouped = scores.assign(group=scores["environment"].map(lambda name: f"of {name}"))
+    text = markdown(grouped[grouped["environment"] != "slow"])
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings == ["## All environments", "## of abrupt", "## of unseen-best"]
+    assert [line for line in markdown(scores).splitlines() if line.startswith("## ")] == [
+        "## Drift"
+    ]
+
+
+def test_what_is_read_from_a_file_has_no_intervals_of_means(
+    scores: pd.DataFrame, tmp_path: Path
+) -> None:
+    run_leaderboard(
+        tmp_path, replications=2, environments=short("slow", horizon=100), policies=["LinUCB"]
+    )
+    saved = pd.read_csv(tmp_path / "leaderboard.csv")
+    table = standings(saved)
+    assert {"ratio", "twice", "worst", "twice_worst"} <= set(table.columns)
+    assert "low" not in table.columns
+    assert {"low", "high", "twice_low", "twice_high"} <= set(standings(scores).columns)
 
 
 def test_the_picture(scores: pd.DataFrame, tmp_path: Path) -> None:
@@ -245,6 +368,9 @@ def test_the_picture(scores: pd.DataFrame, tmp_path: Path) -> None:
     assert {label.get_text() for label in axes.get_yticklabels()} == set(FEW)
     assert "–" in [text.get_text() for text in axes.texts]
     assert [path.suffix for path in save(figure, tmp_path / "board")] == [".png", ".pdf", ".svg"]
+    twice = plot_leaderboard(scores, relative_to="twice", policies=["LinUCB"]).axes[0]
+    shown = scores[scores["policy"] == "LinUCB"].set_index("environment")["twice"]
+    assert [text.get_text() for text in twice.texts] == [f"{shown[name]:.2f}" for name in names]
 
 
 def test_again_it_plays_nothing_and_changes_nothing(tmp_path: Path) -> None:

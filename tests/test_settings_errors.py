@@ -57,12 +57,12 @@ def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
         (
             with_actions(kind="cube"),
             "environment.actions.kind must be one of clipped-cube, sphere, catalogue, "
-            "canonical-basis, kronecker, got 'cube'",
+            "canonical-basis, kronecker, launches, with-intercept, in-units, got 'cube'",
         ),
         (
             with_actions(kind=["clipped-cube"]),
             "environment.actions.kind must be one of clipped-cube, sphere, catalogue, "
-            "canonical-basis, kronecker, got ['clipped-cube']",
+            "canonical-basis, kronecker, launches, with-intercept, in-units, got ['clipped-cube']",
         ),
         (
             override(tiny(), "policies", [{"policy": ["LinUCB"]}]),
@@ -83,6 +83,22 @@ def test_a_name_cannot_lead_out_of_the_folder(name: Any) -> None:
         (
             override(tiny(), "environment.path.change_points", 5),
             "environment.path: 'int' object is not iterable",
+        ),
+        (
+            override(tiny(), "environment.delays", {"kind": "late"}),
+            "environment.delays.kind must be one of fixed, geometric, missing, got 'late'",
+        ),
+        (
+            override(tiny(), "environment.delays", {"kind": "missing", "share": 2.0}),
+            "environment.delays: share must lie in (0, 1), got 2.0",
+        ),
+        (
+            with_actions(kind="in-units", units=[1.0, 2.0], actions={**SPHERE, "dim": 0}),
+            "environment.actions.actions: dim must be an integer of at least 1, got 0",
+        ),
+        (
+            override(tiny(), "environment.path", {"kind": "with-level", "path": 3, "level": 4}),
+            "environment.path.path must be a table, got 3",
         ),
         (override(tiny(), "environment.noise", 1.0), "environment.noise must be a table, got 1.0"),
         (

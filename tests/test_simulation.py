@@ -293,7 +293,8 @@ def test_a_block_whose_arrays_do_not_fit_is_refused_and_not_played(name: str) ->
 @pytest.mark.parametrize("name", ["regret", "missing"])
 def test_nowhere_to_write_to_is_refused(name: str, shape: tuple[int, ...]) -> None:
     block = next(environment().blocks(seed=0, replication=0))
-    room = {"regret": np.empty(700), "missing": np.empty(700), name: np.empty(shape)}
+    room: dict[str, Any] = {"regret": np.empty(700), "missing": np.empty(700)}
+    room[name] = np.empty(shape)
     with pytest.raises(ValueError, match="regret and missing must have shape"):
         DLinUCB(dim=2, gamma=0.9).play(block, **room)
 

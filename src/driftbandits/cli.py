@@ -26,7 +26,7 @@ from .cli_log import log_group
 from .cli_service import CONTEXT, SERVICE_COMMANDS
 from .experiments import BUILT_IN, Experiment, SettingsError
 from .experiments.parsing import labels_of
-from .experiments.standings import markdown
+from .experiments.standings_text import markdown
 from .policies import registered
 from .simulation import Result, ResultFileError, is_result, warm_up
 
@@ -216,8 +216,8 @@ def leaderboard(
 ) -> None:
     """Play every policy in a suite of environments, and print how they stand.
 
-    Regret is relative to the best fixed discount in hindsight. Interrupted, the same command goes
-    on with what is missing.
+    Regret is relative to the best fixed discount in hindsight, and to D-LinUCB with the best
+    discount and radius ("tuned twice"). Interrupted, the same command goes on with what is missing.
 
     \b
     Examples:
@@ -238,6 +238,7 @@ def leaderboard(
     from .figures import plot_leaderboard, save
 
     save(plot_leaderboard(scores), folder / "leaderboard")
+    save(plot_leaderboard(scores, relative_to="twice"), folder / "leaderboard-twice")
     click.echo(markdown(scores))
     click.echo(f"leaderboard: {os.fspath(folder / 'leaderboard.md')}")
 

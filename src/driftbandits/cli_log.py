@@ -1,4 +1,7 @@
-"""The command group ``driftbandits log``: questions to a log of one's own."""
+"""The command group ``driftbandits log``: questions to a log of one's own.
+
+Pictures are loaded when they are drawn, so that a long log has the room until then.
+"""
 
 from __future__ import annotations
 
@@ -69,8 +72,16 @@ def _out(what: str) -> Callable[[Command], Command]:
     return click.option(
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
-        help=f"Folder for {what}.",
+        help=f"Folder for {what}. An interrupted command continues from it.",
     )
+
+
+def _part(out: Path | None, name: str) -> Path | None:
+    """Where an interrupted command continues from: a hidden file in its folder."""
+    if out is None:
+        return None
+    out.mkdir(parents=True, exist_ok=True)
+    return out / f".{name}.part.npz"
 
 
 @contextmanager
@@ -89,12 +100,15 @@ def _write(out: Path | None, name: str, frame: pd.DataFrame) -> None:
 
 
 def _draw(out: Path | None, name: str, found: Any) -> None:
-    """Draw what was found, by the function of figures.logs that is called after the command."""
-    if out is not None:
-        from .figures import logs, style  # here: they load matplotlib, a fourth of the start
+    if out is None:
+        return
+    from .figures.logs import plot_drift, plot_memory, plot_value
+    from .figures.style import save
 
-        for path in style.save(getattr(logs, f"plot_{name}")(found), out / name):
-            click.echo(f"picture: {path}")
+    plot: dict[str, Callable[[Any], Any]]
+    plot = {"drift": plot_drift, "memory": plot_memory, "value": plot_value}
+    for path in save(plot[name](found), out / name):
+        click.echo(f"picture: {path}")
 
 
 def _show(frame: pd.DataFrame) -> None:
@@ -114,7 +128,7 @@ def check(period: str, out: Path | None, **options: Any) -> None:
     """Is the log sound: rows, gaps, rewards, delays, duplicates, overlap, propensities."""
     log = open_log(options)
     with _bar("checking") as progress:
-        found = log.check(period=period, progress=progress)
+        found = log.check(period=period, resume=_part(out, "check"), progress=progress)
     click.secho(found.sentence, bold=True)
     show_quantities(found.summary)
     _say(found.warnings)
@@ -151,7 +165,13 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
     """Do payoffs drift: level, differences and contexts, with p-values, and when."""
     log = open_log(options)
     with _bar("looking for drift") as progress:
-        found = log.drift(simulations=simulations, seed=seed, clock=clock, progress=progress)
+        found = log.drift(
+            simulations=simulations,
+            seed=seed,
+            clock=clock,
+            resume=_part(out, "drift"),
+            progress=progress,
+        )
     click.secho(found.sentence, bold=True)
     show_quantities(found.table)
     click.echo(found.snippet)
@@ -162,25 +182,18 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
 @log_group.command()
 @reading
 @_CLOCK
-@_out("memory.csv, memory_instant.csv and a picture; an interrupted run continues from it")
+@_out("memory.csv, memory_instant.csv and a picture")
 def memory(clock: str, out: Path | None, **options: Any) -> None:
-    """Which memory predicts best, in decisions and in hours."""
+    """Which memory a policy should have, in decisions and in hours, and which predicts best."""
     log = open_log(options)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-    resume = None if out is None else out / ".memory.part.npz"
     with _bar("predicting") as progress:
-        found = log.memory(clock=clock, resume=resume, progress=progress)
+        found = log.memory(clock=clock, resume=_part(out, "memory"), progress=progress)
     click.secho(found.sentence, bold=True)
-    columns = ["memory", "hours", "evidence", "best"]
     _show(found.table.dropna(axis=1, how="all"))
     click.echo(found.snippet)
-    _write(out, "memory.csv", found.table[columns])
-    instant = found.table.assign(
-        evidence=found.table["instant"],
-        best=found.table["instant"] == found.table["instant"].max(),
-    )
-    _write(out, "memory_instant.csv", instant[columns])
+    _write(out, "memory.csv", found.table[["memory", "hours", "evidence", "best"]])
+    instant = found.table.assign(evidence=found.table["instant"])
+    _write(out, "memory_instant.csv", instant[["memory", "hours", "evidence"]])
     _draw(out, "memory", found)
 
 
@@ -230,7 +243,7 @@ def value(
     """
     log = open_log(options)
     names = policies or ("uniform",)
-    found = _values(log, names, period, learn, share, propensities)
+    found = _values(log, names, period, learn, share, propensities, out)
     table = pd.concat([v.table for v in found], ignore_index=True).drop_duplicates()
     answers = Words.of(found)
     for line in answers.said:
@@ -251,6 +264,7 @@ def _values(
     learn: str,
     share: float | None,
     propensities: str,
+    out: Path | None,
 ) -> list[Value]:
     """Values of fixed policies, then of those that learn."""
     found = []
@@ -259,7 +273,13 @@ def _values(
     if fixed:
         with _bar("evaluating") as progress:
             found.append(
-                log.value(fixed, period=period, propensities=propensities, progress=progress)
+                log.value(
+                    fixed,
+                    period=period,
+                    propensities=propensities,
+                    resume=_part(out, "value"),
+                    progress=progress,
+                )
             )
     if learning:
         with _console.status("what the log tells the policies"):
@@ -267,7 +287,14 @@ def _values(
         players = {name: candidate(log, name, facts) for name in learning}
         with _bar("replaying") as progress:
             found.append(
-                log.replay(players, learn=learn, share=share, period=period, progress=progress)
+                log.replay(
+                    players,
+                    learn=learn,
+                    share=share,
+                    period=period,
+                    resume=_part(out, "replay"),
+                    progress=progress,
+                )
             )
     return found
 
@@ -276,7 +303,7 @@ def _answered(
     log: Log, names: tuple[str, ...], period: str, learn: str, share: float | None, _: Report
 ) -> list[Value]:
     """Values for the report, whose bars are their own."""
-    return _values(log, names, period, learn, share, "logged")
+    return _values(log, names, period, learn, share, "logged", None)
 
 
 def _joined(found: list[Value]) -> Value:
@@ -324,7 +351,8 @@ def fit(
         )
     with _bar("learning") as progress:
         if wait is None:
-            learned: Policy | Agent = log.fit(policy, rule=rule, progress=progress)
+            resume = _part(out.parent, out.name)
+            learned: Policy | Agent = log.fit(policy, rule=rule, resume=resume, progress=progress)
         elif features is None:
             raise click.UsageError("an agent needs --features, and --context where it has one")
         else:

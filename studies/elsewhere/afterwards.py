@@ -17,10 +17,11 @@ from driftbandits.environments import (
     Periodic,
     PiecewiseConstant,
     Sphere,
+    WithIntercept,
 )
 from driftbandits.environments.random_paths import RandomJumps
 
-from .parts import DrawnPath, Frozen, StudentT, WanderingNoise, WithIntercept, directions
+from .parts import DrawnPath, Frozen, StudentT, WanderingNoise, directions
 from .place import Place, arms, drifting_arms, fresh, swinging
 
 _SPREAD_MEANS = np.linspace(0.1, 1.0, 10)

@@ -17,11 +17,12 @@ from driftbandits.environments import (
     Kronecker,
     PiecewiseConstant,
     Trajectory,
+    WithIntercept,
     canonical_basis,
 )
 from driftbandits.environments.random_paths import RandomJumps
 
-from .parts import DrawnPath, WithIntercept, directions
+from .parts import DrawnPath, directions
 from .place import Place, arms, drifting_arms, fresh, swinging
 
 

@@ -5,117 +5,54 @@ They were looked at when `AdaptiveLinUCB` was given a level of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
-from benchmarks.measure import Array
 
 from driftbandits.environments import (
-    ActionSet,
-    Catalogue,
+    ActionsInUnits,
     ClippedCube,
     Environment,
     Gaussian,
     Kronecker,
+    Launches,
+    ParameterPath,
+    PathInUnits,
     PiecewiseConstant,
-    Trajectory,
+    RandomJumps,
+    Rotting,
+    Swing,
+    Wander,
+    WithIntercept,
+    WithLevel,
+    canonical_basis,
 )
-from driftbandits.environments import actions as action_sets
 
-from .parts import DrawnPath, directions
 from .place import Place, drifting_arms
 
 MEANS = np.array([0.6, 0.4, 0.3, 0.2, 0.1])
 HORIZON = 6000
 
-Level = Callable[[np.random.Generator], Array]
 
-
-@dataclass(frozen=True)
-class Scaled:
-    """Actions whose features are in units of their own."""
-
-    actions: ActionSet
-    scales: tuple[float, ...]
-
-    @property
-    def dim(self) -> int:
-        """Length d of an action."""
-        return self.actions.dim
-
-    @property
-    def count(self) -> int:
-        """Number K of actions in a round."""
-        return self.actions.count
-
-    def start(self, generator: np.random.Generator) -> action_sets.Draw:
-        """Open the set at its first round."""
-        draw, units = self.actions.start(generator), np.array(self.scales)
-        return lambda rounds: draw(rounds) * units[None, :, None]
-
-
-@dataclass(frozen=True)
-class Launch:
-    """Arms of which the last is a copy of the first until it is launched after round ``after``."""
-
-    dim: int
-    after: int
-
-    @property
-    def count(self) -> int:
-        """Number K of actions in a round."""
-        return self.dim
-
-    def start(self, generator: np.random.Generator) -> action_sets.Draw:
-        """Open the set at its first round."""
-        position, arms = 0, np.eye(self.dim)
-        before = np.column_stack([arms[:, :-1], arms[:, 0]])
-
-        def draw(rounds: int) -> Array:
-            nonlocal position
-            launched = np.arange(position, position + rounds) >= self.after
-            position += rounds
-            return np.where(launched[:, None, None], arms, before)
-
-        return draw
-
-
-def swing(size: float, period: int) -> Level:
-    """A sine that starts anywhere."""
-    return lambda g: size * np.sin(2 * np.pi * (np.arange(HORIZON) / period + g.random()))
-
-
-def walk(step: float) -> Level:
-    """A random walk."""
-    return lambda g: np.cumsum(step * g.standard_normal(HORIZON))
-
-
-def with_level(level: Level, *, intercept: bool = True, change: bool = False) -> Environment:
+def with_level(
+    level: ParameterPath, *, intercept: bool = True, change: bool = False
+) -> Environment:
     """Five arms whose rewards share a level, with or without a feature for it."""
-    means = np.tile(MEANS, (HORIZON, 1))
-    if change:
-        means[HORIZON // 2 :] = MEANS[::-1]
-
-    def path(generator: np.random.Generator) -> Array:
-        drawn = level(generator)
-        return np.column_stack([means, drawn]) if intercept else means + drawn[:, None]
-
-    arms = np.eye(5)
-    actions = Catalogue(np.column_stack([arms, np.ones(5)]) if intercept else arms)
+    means = PiecewiseConstant([MEANS, MEANS[::-1]], (HORIZON // 2 + 1,))
+    arms = canonical_basis(5)
     return Environment(
-        path=DrawnPath(function=path, dim=actions.dim, norm=1.0),
-        actions=actions,
+        path=WithLevel(
+            path=means if change else PiecewiseConstant([MEANS]), level=level, intercept=intercept
+        ),
+        actions=WithIntercept(actions=arms) if intercept else arms,
         noise=Gaussian(0.5),
         horizon=HORIZON,
     )
 
 
-def in_units(*scales: float) -> Environment:
+def in_units(*units: float) -> Environment:
     """Ten fresh actions in d = 5, the same but for the units of their features."""
     return Environment(
-        path=DrawnPath(function=lambda g: directions(g, 1, 5) / np.array(scales), dim=5),
-        actions=Scaled(ClippedCube(dim=5, count=10), scales),
+        path=PathInUnits(path=RandomJumps(dim=5, change_points=()), units=units),
+        actions=ActionsInUnits(actions=ClippedCube(dim=5, count=10), units=units),
         noise=Gaussian(0.3),
         horizon=HORIZON,
     )
@@ -124,8 +61,8 @@ def in_units(*scales: float) -> Environment:
 def launch(*means: float) -> Environment:
     """The last arm comes half way."""
     return Environment(
-        path=PiecewiseConstant([list(means)], ()),
-        actions=Launch(len(means), HORIZON // 2),
+        path=PiecewiseConstant([list(means)]),
+        actions=Launches(dim=len(means), rounds=(HORIZON // 2 + 1,)),
         noise=Gaussian(0.3),
         horizon=HORIZON,
     )
@@ -133,15 +70,14 @@ def launch(*means: float) -> Environment:
 
 def wearing_out() -> Environment:
     """Four arms that lose their charm, the better ones faster."""
-    age = np.arange(HORIZON)[:, None]
-    heights, lives = np.array([0.8, 0.6, 0.5, 0.4]), np.array([1000, 2000, 4000, 16_000])
-    return drifting_arms(Trajectory(heights * np.exp(-age / lives)), noise=Gaussian(0.3))
+    path = Rotting(heights=[0.8, 0.6, 0.5, 0.4], lives=[1000, 2000, 4000, 16_000])
+    return drifting_arms(path, noise=Gaussian(0.3))
 
 
 def many_contexts() -> Environment:
     """A context of six features in each round, and a model for each of three arms."""
     return Environment(
-        path=DrawnPath(function=lambda g: directions(g, 1, 18), dim=18),
+        path=RandomJumps(dim=18, change_points=()),
         actions=Kronecker(contexts=ClippedCube(dim=6, count=1), arms=3),
         noise=Gaussian(0.3),
         horizon=HORIZON,
@@ -154,19 +90,27 @@ def _place(title: str, environment: Environment, norm: float = 1.0) -> Place:
 
 ROOT = 2**0.5
 EVERYDAY = (
-    _place("five arms, the level stays", with_level(walk(0.0)), ROOT),
-    _place("a level that swings by ±2 in 400 rounds", with_level(swing(2, 400)), ROOT),
-    _place("by ±1 in 100 rounds", with_level(swing(1, 100)), ROOT),
-    _place("by ±0.5 in 1000 rounds", with_level(swing(0.5, 1000)), ROOT),
-    _place("by ±0.25 in 2000 rounds", with_level(swing(0.25, 2000)), ROOT),
-    _place("a level on a random walk, steps of 0.2", with_level(walk(0.2)), ROOT),
-    _place("steps of 0.05", with_level(walk(0.05)), ROOT),
-    _place("steps of 0.01", with_level(walk(0.01)), ROOT),
+    _place("five arms, the level stays", with_level(Wander(step=0.0)), ROOT),
+    _place("a level that swings by ±2 in 400 rounds", with_level(Swing(size=2, period=400)), ROOT),
+    _place("by ±1 in 100 rounds", with_level(Swing(size=1, period=100)), ROOT),
+    _place("by ±0.5 in 1000 rounds", with_level(Swing(size=0.5, period=1000)), ROOT),
+    _place("by ±0.25 in 2000 rounds", with_level(Swing(size=0.25, period=2000)), ROOT),
+    _place("a level on a random walk, steps of 0.2", with_level(Wander(step=0.2)), ROOT),
+    _place("steps of 0.05", with_level(Wander(step=0.05)), ROOT),
+    _place("steps of 0.01", with_level(Wander(step=0.01)), ROOT),
     _place(
-        "by ±0.25 in 2000, and the arms change", with_level(swing(0.25, 2000), change=True), ROOT
+        "by ±0.25 in 2000, and the arms change",
+        with_level(Swing(size=0.25, period=2000), change=True),
+        ROOT,
     ),
-    _place("by ±2 in 400 rounds, no intercept", with_level(swing(2, 400), intercept=False)),
-    _place("by ±1 in 300, and the arms change", with_level(swing(1, 300), change=True), ROOT),
+    _place(
+        "by ±2 in 400 rounds, no intercept", with_level(Swing(size=2, period=400), intercept=False)
+    ),
+    _place(
+        "by ±1 in 300, and the arms change",
+        with_level(Swing(size=1, period=300), change=True),
+        ROOT,
+    ),
     _place("five features in the same units", in_units(1, 1, 1, 1, 1)),
     _place("one feature in units of 1/300", in_units(300, 1, 1, 1, 1), 301.0),
     _place("a launch, the new arm is best", launch(0.5, 0.4, 0.3, 0.2, 0.6)),

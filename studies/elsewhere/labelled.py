@@ -65,7 +65,11 @@ class Labelled(Environment):
         for change in self.changes:
             fits[change - 1 :] = np.roll(fits[change - 1 :], 1, axis=1)
         ordered = Environment(
-            path=self.path, actions=self._guesses(order), noise=self.noise, horizon=self.horizon
+            path=self.path,
+            actions=self._guesses(order),
+            noise=self.noise,
+            horizon=self.horizon,
+            delays=self.delays,
         )
         for block in ordered.blocks(seed=seed, replication=replication, stops=stops):
             rewards = fits[block.first - 1 : block.last]

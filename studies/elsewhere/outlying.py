@@ -7,19 +7,18 @@ D-LinUCB is told the standard deviation at the arm that is best at first.
 
 from __future__ import annotations
 
-import numpy as np
-from benchmarks.measure import Array
-
 from driftbandits.environments import (
     Bernoulli,
     Environment,
     PiecewiseConstant,
+    RandomJumps,
+    Sales,
     Sphere,
-    canonical_basis,
+    WithIntercept,
+    WithLevel,
 )
-from driftbandits.environments.random_paths import RandomJumps
 
-from .parts import DrawnPath, Outliers, Sales, WithIntercept, directions
+from .parts import Outliers
 from .place import Place, arms, fresh
 
 _CLICK_RATE, _TASTE = 0.05, 0.03
@@ -29,42 +28,24 @@ _ONE_IN_TWENTY = Outliers(usual=0.1, large=1.5, share=0.05)
 
 
 def _clicked_arms(*means: list[float], changes: tuple[int, ...] = ()) -> Environment:
+    return arms(*means, changes=changes, noise=Bernoulli(), horizon=20_000)
+
+
+def _clicked_items(*changes: int) -> Environment:
+    """Click rates of 1.4 to 5.6%, with another taste from the round of each change on."""
     return Environment(
         noise=Bernoulli(),
-        path=PiecewiseConstant(means, changes),
-        actions=canonical_basis(4),
-        horizon=20_000,
-    )
-
-
-def _clicked_items(*rounds: int) -> Environment:
-    """Click rates of 1.4 to 5.6%, with a taste for each number of ``rounds``."""
-
-    def tastes(generator: np.random.Generator) -> Array:
-        taste = _TASTE * directions(generator, len(rounds), 4)
-        return np.repeat(np.insert(taste, 0, _CLICK_RATE, axis=1), rounds, axis=0)
-
-    return Environment(
-        noise=Bernoulli(),
-        path=DrawnPath(
-            function=tastes,
-            dim=5,
-            norm=float(np.hypot(_CLICK_RATE, _TASTE)),
-            change_points=tuple(1 + int(end) for end in np.cumsum(rounds)[:-1]),
+        path=WithLevel(
+            path=RandomJumps(dim=4, norm=_TASTE, change_points=changes),
+            level=PiecewiseConstant([[_CLICK_RATE]]),
         ),
         actions=WithIntercept(actions=Sphere(dim=4, count=10), scale=0.7),
-        horizon=sum(rounds),
+        horizon=12_000,
     )
 
 
 def _sales(*means: list[float], changes: tuple[int, ...] = ()) -> Environment:
-    return Sales(
-        path=PiecewiseConstant(means, changes),
-        actions=canonical_basis(3),
-        horizon=10_000,
-        rate=0.05,
-        spread=0.5,
-    )
+    return arms(*means, changes=changes, noise=Sales(rate=0.05, spread=0.5), horizon=10_000)
 
 
 OUTLYING = (
@@ -80,13 +61,13 @@ OUTLYING = (
     ),
     Place(
         "ten fresh items with click rates of 1 to 6%, no change, T = 12,000",
-        _clicked_items(12_000),
+        _clicked_items(),
         action_bound=0.7 * 2**0.5,
         noise=_CLICK_NOISE,
     ),
     Place(
         "the same, another taste after half of it",
-        _clicked_items(6000, 6000),
+        _clicked_items(6001),
         action_bound=0.7 * 2**0.5,
         noise=_CLICK_NOISE,
     ),

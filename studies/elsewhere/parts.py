@@ -1,25 +1,16 @@
-"""Parts of environments beyond those of the library: a path, action sets, noise, and clicks."""
+"""Parts of environments beyond those of the library: a path, an action set, and noise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from benchmarks.measure import Array
 
 from driftbandits.core.arrays import float_array
-from driftbandits.core.randomness import stream
-from driftbandits.environments import (
-    ActionSet,
-    Block,
-    Bounded,
-    Environment,
-    Noise,
-    Trajectory,
-    paths,
-)
+from driftbandits.environments import ActionSet, Trajectory, paths
 from driftbandits.environments import actions as action_sets
 from driftbandits.environments import noise as noises
 
@@ -65,34 +56,6 @@ class Frozen:
         """Open the set at its first round."""
         columns = self.actions.start(generator)(1)
         return lambda rounds: columns
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithIntercept:
-    """scale · (1, a): a feature that is the same for all actions, beside those of ``actions``."""
-
-    actions: ActionSet
-    scale: float
-
-    @property
-    def dim(self) -> int:
-        """Length d of an action."""
-        return self.actions.dim + 1
-
-    @property
-    def count(self) -> int:
-        """Number K of actions in a round."""
-        return self.actions.count
-
-    def start(self, generator: np.random.Generator) -> action_sets.Draw:
-        """Open the set at its first round."""
-        draw_actions = self.actions.start(generator)
-
-        def draw(rounds: int) -> Array:
-            columns = draw_actions(rounds)
-            return self.scale * np.concatenate([np.ones_like(columns[:, :1]), columns], axis=1)
-
-        return draw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,31 +130,6 @@ class Outliers:
             return np.asarray(scale * generator.standard_normal((rounds, 1)))
 
         return draw
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sales(Environment):
-    """Rewards of 0, and now and then of a log-normal size, with mean ⟨a, θ_t⟩.
-
-    Whether a round has a sale, and how large it is in units of the mean, is the same for all
-    actions.
-
-    Attributes:
-        rate: Share of the rounds with a sale.
-        spread: Standard deviation of the logarithm of its size.
-    """
-
-    rate: float
-    spread: float
-    noise: Noise = field(default=Bounded(0.5), init=False)
-
-    def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
-        """Draw a replication, in blocks that end at ``stops`` at the latest."""
-        sizes = stream(seed, "sizes of sales", replication)
-        for block in super().blocks(seed=seed, replication=replication, stops=stops):
-            logarithm = sizes.normal(-(self.spread**2) / 2, self.spread, block.noise.shape)
-            sold = (block.noise + 0.5 < self.rate) * np.exp(logarithm) / self.rate
-            yield block._replace(noise=block.means * (sold - 1.0))
 
 
 def directions(generator: np.random.Generator, *shape: int) -> Array:

@@ -17,10 +17,11 @@ from driftbandits.environments import (
     ParameterPath,
     Periodic,
     PiecewiseConstant,
+    RandomJumps,
     Trajectory,
+    WithLevel,
     canonical_basis,
 )
-from driftbandits.environments.random_paths import RandomJumps
 
 from .parts import DrawnPath
 
@@ -55,6 +56,8 @@ def theta_bound(path: ParameterPath) -> float:
             return float(np.linalg.norm(given, axis=1).max())
         case RandomJumps(norm=norm) | Periodic(norm=norm) | DrawnPath(norm=norm):
             return norm
+        case WithLevel(path=inner, level=level, intercept=True):
+            return float(np.hypot(theta_bound(inner), theta_bound(level)))
     raise TypeError(f"no bound is known for {path!r}")
 
 

@@ -20,13 +20,13 @@ from benchmarks.measure import Array, Row, Say, mean_and_error
 from driftbandits import AdaptiveLinUCB
 from driftbandits.core.storage import atomic_write
 from driftbandits.experiments.contestants import NO_FORGETTING, fixed_discounts, scaled_radii
-from driftbandits.experiments.leaderboard import ratio_of_means
-from driftbandits.experiments.standings import table
+from driftbandits.experiments.standings_text import table
+from driftbandits.experiments.yardsticks import relative, yardsticks
 from driftbandits.simulation import Recording, simulate
-from driftbandits.simulation.statistics import mean_interval
 
 from ..kept import drawn
 from .afterwards import AFTERWARDS
+from .aside import ASIDE
 from .choosing import CHOOSING
 from .everyday import EVERYDAY
 from .outlying import OUTLYING
@@ -38,6 +38,7 @@ GROUPS = {
     "Looked at afterwards": AFTERWARDS,
     "Outliers and rare rewards": OUTLYING,
     "Levels, scales and launches": EVERYDAY,
+    "Never looked at": ASIDE,
 }
 RESULTS = Path(__file__).parents[2] / "results"
 SEED = 0
@@ -75,14 +76,14 @@ class Score(NamedTuple):
     @property
     def ratio(self) -> tuple[float, float, float]:
         """Ratio of the means, and the ends of its 95% interval."""
-        return _ratio(self.ours, self.best)
+        return relative(self.ours, self.best)[:3]
 
     @property
     def cells(self) -> tuple[str, ...]:
         """A line of the table."""
         fixed, twice = (
             f"{ratio:.2f} ({low:.2f} to {high:.2f})"
-            for ratio, low, high in (self.ratio, _ratio(self.ours, self.twice))
+            for ratio, low, high in (self.ratio, relative(self.ours, self.twice)[:3])
         )
         regrets = _regret(self.ours), _regret(self.best), self.memory, fixed
         return self.title, *regrets, _regret(self.twice), twice
@@ -129,7 +130,7 @@ def play(
 def score(section: str, place: Place, replications: int, folder: Path, say: Say) -> Score:
     """Play in one environment, or go on with it."""
     environment, problem = place.environment, place.problem
-    fixed, radii = fixed_discounts(problem), scaled_radii(problem)
+    hindsight = {**fixed_discounts(problem), **scaled_radii(problem)}
 
     def progress(done: int, of: int) -> None:
         if done % max(of // 4, 1) == 0:
@@ -137,7 +138,7 @@ def score(section: str, place: Place, replications: int, folder: Path, say: Say)
 
     result = simulate(
         environment,
-        {OURS: AdaptiveLinUCB.tuned(problem), **fixed, **radii},
+        {OURS: AdaptiveLinUCB.tuned(problem), **hindsight},
         replications=replications,
         seed=SEED,
         record=Recording(regret=(environment.horizon,)),
@@ -145,10 +146,7 @@ def score(section: str, place: Place, replications: int, folder: Path, say: Say)
         about={"rounds": drawn(environment, SEED)},
         progress=progress,
     )
-    best, twice = (
-        min(labels, key=lambda label: float(result.final(label).mean()))
-        for labels in (fixed, {**fixed, **radii})
-    )
+    best, twice = yardsticks(result, problem)
     memory = "∞" if best == NO_FORGETTING else best.rpartition(" ")[2]
     regrets = result.final(OURS), result.final(best), memory, result.final(twice)
     return Score(section, place.title, *regrets)
@@ -159,11 +157,6 @@ def markdown(heading: str, scores: Sequence[Score]) -> str:
     ratio = "Ratio (95% interval)"
     header = (heading, OURS, "Best fixed", "its memory", ratio, "Tuned twice", ratio)
     return table(header, (of.cells for of in scores))
-
-
-def _ratio(ours: Array, theirs: Array) -> tuple[float, float, float]:
-    ratio, error = ratio_of_means(ours, theirs)
-    return (ratio, *mean_interval(ratio, error, len(ours)))
 
 
 def _regret(values: Array) -> str:

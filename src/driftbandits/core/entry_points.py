@@ -53,6 +53,7 @@ from .checks import LARGEST_REWARD, admissible, fitting, panel, transpose
 from .clock import CLOCK, can_close
 from .compiling import entry_suite, lean_kernel
 from .exploring import explored, mix_floor, only
+from .late_playing import play_late_template
 from .packing import CHANGED, FRESH, STALE, Field, claim, release
 from .replaying import replay_template
 from .unpacking import unpacker
@@ -153,6 +154,7 @@ class EntryPoints(NamedTuple):
     amend: Callable[..., int]
     forget: Callable[..., None]
     play: Callable[..., int]
+    play_late: Callable[..., int]
     replay: Callable[..., int]
 
 
@@ -424,6 +426,15 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
         "play": (
             _play,
             (_VECTOR, _BLOCK, _MATRIX, _MATRIX, _VECTOR, _MATRIX, _VECTOR, _VECTOR, int64),
+        ),
+    },
+    {
+        "play_late": (
+            play_late_template,
+            (
+                *(_VECTOR, _BLOCK, _MATRIX, _MATRIX, _VECTOR, _MATRIX, _VECTOR, _VECTOR),
+                *(_INTEGERS, _INTEGERS, _MATRIX, int64),
+            ),
         ),
     },
     {

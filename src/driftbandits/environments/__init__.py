@@ -1,6 +1,6 @@
-"""Environments: parameter paths, action sets and noise, to be combined."""
+"""Environments: parameter paths, action sets, noise and delays, to be combined."""
 
-from ..core.blocks import Block
+from ..core.blocks import Arrivals, Block, Waiting
 from .actions import (
     ActionSequence,
     ActionSet,
@@ -12,36 +12,55 @@ from .actions import (
     Sphere,
     canonical_basis,
 )
+from .arms import Launches, Rotting
+from .delays import Delays, FixedDelay, GeometricDelay, Missing
 from .environment import Environment
-from .noise import Bernoulli, Bounded, Gaussian, Heteroscedastic, Noise, NoiseSequence
+from .levels import Swing, Wander, WithIntercept, WithLevel
+from .noise import Bernoulli, Bounded, Gaussian, Heteroscedastic, Noise, NoiseSequence, Sales
 from .paths import ParameterPath, Periodic, PiecewiseConstant, RandomWalk, Rotation, Trajectory
 from .random_paths import RandomJumps, SignFlips, SwitchingArm
+from .units import ActionsInUnits, PathInUnits
 
 __all__ = [
     "ActionSequence",
     "ActionSet",
+    "ActionsInUnits",
+    "Arrivals",
     "Bernoulli",
     "Block",
     "Bounded",
     "Catalogue",
     "ClippedCube",
+    "Delays",
     "DrawnActions",
     "Environment",
+    "FixedDelay",
     "Gaussian",
+    "GeometricDelay",
     "Heteroscedastic",
     "Kronecker",
+    "Launches",
+    "Missing",
     "Noise",
     "NoiseSequence",
     "ParameterPath",
+    "PathInUnits",
     "Periodic",
     "PiecewiseConstant",
     "Pools",
     "RandomJumps",
     "RandomWalk",
     "Rotation",
+    "Rotting",
+    "Sales",
     "SignFlips",
     "Sphere",
+    "Swing",
     "SwitchingArm",
     "Trajectory",
+    "Waiting",
+    "Wander",
+    "WithIntercept",
+    "WithLevel",
     "canonical_basis",
 ]

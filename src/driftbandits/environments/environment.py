@@ -1,19 +1,20 @@
-"""An environment: a parameter path, action sets and noise, drawn block by block."""
+"""An environment: a parameter path, action sets, noise and delays, drawn block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from ..core.arrays import Array, numbers, whole
-from ..core.blocks import Block
+from ..core.blocks import Arrivals, Block
 from ..core.compiling import entry_point
 from ..core.linalg import argmax, column_norms_squared, column_products
 from ..core.randomness import stream
 from .actions import ActionSequence, ActionSet, Catalogue
+from .delays import Delays, Schedule
 from .noise import Gaussian, Noise, NoiseSequence
 from .paths import ParameterPath, Trajectory
 
@@ -27,13 +28,14 @@ class Environment:
     """Rewards ⟨a, θ_t⟩ + noise, for actions and a parameter that change from round to round.
 
     Everything is drawn from streams named by the seed, what is drawn, and the replication, so that
-    all policies of a replication meet the same actions and the same noise.
+    all policies of a replication meet the same actions, noise and delays.
 
     Attributes:
         path: Where the parameter is.
         actions: What can be played.
         noise: What is added to the rewards.
         horizon: Number T of rounds.
+        delays: When rewards are heard of; at once unless given.
 
     Examples:
         >>> from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
@@ -54,6 +56,7 @@ class Environment:
     actions: ActionSet
     noise: Noise
     horizon: int
+    delays: Delays | None = None
 
     def __post_init__(self) -> None:
         whole("horizon", self.horizon, least=1)
@@ -113,6 +116,7 @@ class Environment:
         draw_parameters = self.path.start(stream(seed, "parameters", replication))
         draw_actions = self.actions.start(stream(seed, "actions", replication))
         draw_noise = self.noise.start(stream(seed, "noise", replication))
+        draw_arrivals = self._arrivals(stream(seed, "delays", replication))
 
         # A function of its own keeps no block alive: the next takes the place of the last, which
         # is in the cache, where those who play it let go of it in time.
@@ -127,12 +131,27 @@ class Environment:
                 raise ValueError(
                     f"noise must give ({size}, 1 or {self.actions.count}), got {noise.shape}"
                 )
-            return Block(first, actions, parameters, means, best, noise, float(longest))
+            drawn = actions, parameters, means, best, noise, float(longest)
+            return Block(first, *drawn, draw_arrivals(size))
 
         first = 1
         for size in _sizes(self.horizon, stops, most=self._block_rounds()):
             yield draw(first, size)
             first += size
+
+    def _arrivals(self, generator: np.random.Generator) -> Callable[[int], Arrivals | None]:
+        """Open the order of rewards at round 1."""
+        if self.delays is None:
+            return lambda size: None
+        draw_delays, schedule = self.delays.start(generator), Schedule()
+
+        def draw(size: int) -> Arrivals:
+            delays = np.asarray(draw_delays(size), dtype=np.float64)
+            if delays.shape != (size,):
+                raise ValueError(f"delays must give ({size},), got {delays.shape}")
+            return schedule.arrivals(delays)
+
+        return draw
 
     def _block_rounds(self) -> int:
         return min(max(_BLOCK // (self.dim * self.actions.count), 64), 2000)

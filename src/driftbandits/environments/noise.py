@@ -8,13 +8,15 @@ depends on them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.arrays import Array, float_array, non_negative
+from ..core.arrays import Array, float_array, non_negative, open_unit
 
 Draw = Callable[[Array, Array], Array]
 
@@ -87,6 +89,45 @@ class Bernoulli:
                 least, most = float(means.min()), float(means.max())
                 raise ValueError(f"means must lie in [0, 1] for clicks, got {least:g} to {most:g}")
             return np.asarray((generator.random((len(means), 1)) < means) - means)
+
+        return draw
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sales:
+    """What makes rewards 0, and now and then a sale of log-normal size, with mean ⟨a, θ⟩.
+
+    Means must be 0 or above. Whether a round has a sale, and how large it is in units of the mean,
+    is the same for all actions. The deviation at mean m is m √(exp(spread²)/rate − 1).
+
+    Attributes:
+        rate: Share of the rounds with a sale.
+        spread: Standard deviation of the logarithm of its size.
+    """
+
+    rate: float
+    spread: float
+
+    def __post_init__(self) -> None:
+        open_unit("rate", self.rate)
+        non_negative("spread", self.spread)
+
+    @property
+    def level(self) -> float:
+        """Standard deviation at mean 1; no sub-Gaussian constant exists."""
+        return math.sqrt(math.exp(self.spread**2) / self.rate - 1.0)
+
+    def start(self, generator: np.random.Generator) -> Draw:
+        """Open the noise at the first round."""
+        last_sold = NormalDist().inv_cdf(self.rate)
+
+        def draw(actions: Array, means: Array) -> Array:
+            if not (means >= 0).all():
+                raise ValueError(f"means must be 0 or above for sales, got {float(means.min()):g}")
+            # Both numbers of a round together: how rounds are cut into blocks changes neither.
+            sold, size = generator.standard_normal((len(means), 2)).T[:, :, None]
+            sizes = np.exp(self.spread * size - self.spread**2 / 2.0) / self.rate
+            return np.asarray(means * (np.where(sold < last_sold, sizes, 0.0) - 1.0))
 
         return draw
 

@@ -73,7 +73,7 @@ class PiecewiseConstant:
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
         points = np.array(self.change_points)
-        return _by_round(
+        return by_round(
             lambda rounds: self.values.take(points.searchsorted(rounds, side="right"), axis=0)
         )
 
@@ -102,7 +102,7 @@ class Rotation:
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
-        return _by_round(self._at)
+        return by_round(self._at)
 
     def _at(self, rounds: Array) -> Array:
         turned = self.angle * np.minimum((rounds - 1) / self.rounds, 1.0)
@@ -131,7 +131,7 @@ class Periodic:
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
-        return _by_round(self._at)
+        return by_round(self._at)
 
     def _at(self, rounds: Array) -> Array:
         return _on_circle(2.0 * np.pi * (rounds - 1) / self.period, self.dim, self.norm)
@@ -197,14 +197,14 @@ class Trajectory:
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
-        return _by_round(self._at)
+        return by_round(self._at)
 
     def _at(self, rounds: Array) -> Array:
         rows = np.minimum(rounds.astype(np.int64), len(self.parameters)) - 1
         return np.asarray(self.parameters[rows])
 
 
-def _by_round(at: Callable[[Array], Array]) -> Draw:
+def by_round(at: Callable[[Array], Array]) -> Draw:
     """Blocks of a path that is a function of the round."""
     position = 1
 

@@ -21,44 +21,21 @@ from ..policies import Policy, Problem, Random, registered
 from ..simulation import Recording, Result, simulate
 from ..simulation.description import describe
 from ..simulation.fingerprint import versions
-from ..simulation.statistics import mean_interval, standard_error
+from ..simulation.statistics import standard_error
 from .contestants import Competitor, enter, fixed_discounts, reference
 from .parsing import labels_of
 from .recovery import checkpoints, recovery
-from .settings import BUILT_IN, Settings, built_in, prepare
-from .standings import markdown
+from .settings import Settings, prepare
+from .standings import INTERVALS, SHARES
+from .standings_text import markdown
+from .suites import group_of, suite
 from .timing import time_per_round
+from .yardsticks import Relative, Yardsticks, relative, yardsticks
 
-# In the order of tables: gradual drift, abrupt changes, then those where exploring decides.
-SUITE = (
-    "stationary",
-    "slow",
-    "random-walk",
-    "periodic",
-    "small-jumps",
-    "abrupt",
-    "burst",
-    "low-noise",
-    "heavy-noise",
-    "few-actions",
-    "many-actions",
-    "sign-flips",
-    "criteo",
-    "fixed-actions",
-    "unseen-best",
-    "switching-arms",
-    "stationary-arms",
-    "kronecker",
-)
 _BUDGET_DRAWS = 20
 
 # Told what is being played, and the numbers of finished and of all replications of it.
 Progress = Callable[[str, int, int], None]
-
-
-def suite() -> dict[str, Settings]:
-    """Settings of the environments of the suite, by name; the paper's are among them."""
-    return {name: _settings(name) for name in SUITE}
 
 
 def run_leaderboard(
@@ -74,10 +51,10 @@ def run_leaderboard(
     """Play every policy in every environment, or go on with it, and write the tables to ``out``.
 
     Each policy gets its documented tuning for what is true of the environment; where a path is
-    random, the budget is its mean. Beside them play D-LinUCB with each of a grid of memories, the
-    best of which, in hindsight, is what regrets are divided by, and with smaller radii: the best of
-    all of these is "tuned twice". All meet the same actions and
-    noise. What is there already, from a run of the same code, is not played again.
+    random, the budget is its mean. Beside them play D-LinUCB with each of a grid of memories, and
+    with smaller radii. The best memory in hindsight, at the theorem's radius, and the best memory
+    and radius ("tuned twice") are what regrets are divided by. All meet the same actions, noise and
+    delays. What is there already, from a run of the same code, is not played again.
 
     Args:
         out: Where results and tables go: leaderboard.csv and leaderboard.md.
@@ -97,7 +74,8 @@ def run_leaderboard(
         course = _course(name, {**settings, "seed": seed}, out, replications, workers, progress)
         rows.extend(course.rows(chosen))
     scores = pd.DataFrame(rows)
-    _write(out / "leaderboard.csv", scores.to_csv(index=False))
+    plain = scores.drop(columns=[name for name in SHARES.values() if name in scores])
+    _write(out / "leaderboard.csv", plain.to_csv(index=False))
     _write(out / "leaderboard.md", markdown(scores))
     return scores
 
@@ -117,10 +95,9 @@ class _Course:
     def rows(self, policies: Mapping[str, type[Policy]]) -> Iterator[dict[str, Any]]:
         """What the tables say of everyone in this environment."""
         measure = self._result("reference", reference(self.problem))
-        fixed = tuple(fixed_discounts(self.problem))
-        best = _least(measure, fixed)
-        for label in fixed:
-            facts = {"told": "in hindsight", "fixed": True, "yardstick": label == best}
+        best = yardsticks(measure, self.problem)
+        for label in fixed_discounts(self.problem):
+            facts = {"told": "in hindsight", "fixed": True, "yardstick": label == best.fixed}
             yield self._row(label) | facts | self._score(measure, label, measure, best)
         for label, policy in policies.items():
             contestant = enter(label, policy, self.environment, self.problem)
@@ -128,9 +105,10 @@ class _Course:
             yield self._row(label) | facts | self._played(contestant, measure, best)
 
     def _row(self, label: str) -> dict[str, Any]:
-        return {"environment": self.name, "title": self.title, "policy": label}
+        facts = {"group": group_of(self.name), "environment": self.name, "title": self.title}
+        return {**facts, "policy": label}
 
-    def _played(self, contestant: Competitor, measure: Result, best: str) -> dict[str, Any]:
+    def _played(self, contestant: Competitor, measure: Result, best: Yardsticks) -> dict[str, Any]:
         label, policy = contestant.label, contestant.policy
         if policy is None:
             return {"left_out": contestant.reason}
@@ -143,11 +121,10 @@ class _Course:
             self.environment, policies, folder=self.folder / _slug(label), progress=report
         )
 
-    def _score(self, result: Result, label: str, measure: Result, best: str) -> dict[str, Any]:
-        final, yardstick = result.final(label), measure.final(best)
-        ratio, error = ratio_of_means(final, yardstick)
-        twice = _least(measure, [name for name in measure.policies if name != Random.label])
-        low, high = mean_interval(ratio, error, len(final))
+    def _score(
+        self, result: Result, label: str, measure: Result, best: Yardsticks
+    ) -> dict[str, Any]:
+        final, twice = result.final(label), measure.final(best.twice)
         back = recovery(
             result.regret_rounds,
             _mean_curve(result, label),
@@ -158,11 +135,10 @@ class _Course:
             "replications": len(final),
             "regret": float(final.mean()),
             "se": standard_error(final),
-            "ratio": ratio,
-            "low": low,
-            "high": high,
-            "twice": ratio_of_means(final, measure.final(twice))[0],
-            "twice_tuned": twice,
+            **_columns("ratio", relative(final, measure.final(best.fixed))),
+            **_columns("twice", relative(final, twice)),
+            "tuned_twice": best.twice,
+            "tuned_twice_regret": float(twice.mean()),
             **({} if back is None else back._asdict()),
         }
 
@@ -213,15 +189,11 @@ def _course(
     )
 
 
-def ratio_of_means(values: Array, base: Array) -> tuple[float, float]:
-    """mean(values) / mean(base) of paired samples, and its standard error by the delta method."""
-    ratio = float(values.mean() / base.mean())
-    return ratio, standard_error(values - ratio * base) / float(base.mean())
-
-
-def _least(result: Result, labels: Iterable[str]) -> str:
-    """Who has the least mean regret."""
-    return min(labels, key=lambda label: float(result.final(label).mean()))
+def _columns(yardstick: str, relation: Relative) -> dict[str, Any]:
+    """A ratio as the table has it; `INTERVALS` and `SHARES` name the columns."""
+    low, high = INTERVALS[yardstick]
+    ratio, shares = relation.ratio, relation.shares
+    return {yardstick: ratio, low: relation.low, high: relation.high, SHARES[yardstick]: shares}
 
 
 def _mean_curve(result: Result, label: str) -> Array:
@@ -232,13 +204,6 @@ def _chosen(labels: Iterable[str] | None) -> dict[str, type[Policy]]:
     offered = registered()
     wanted = list(offered) if labels is None else labels
     return {label: offered[label] for name in wanted for label in labels_of(name, offered)}
-
-
-def _settings(name: str) -> Settings:
-    if name in BUILT_IN:
-        settings = built_in(name)
-        return {key: settings[key] for key in settings.keys() - {"policies", "published"}}
-    return built_in(f"suite/{name}")
 
 
 def _slug(label: str) -> str:

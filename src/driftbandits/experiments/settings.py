@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ..core.arrays import whole
-from ..environments import (
-    Bernoulli,
-    Bounded,
-    Catalogue,
-    ClippedCube,
-    Environment,
-    Gaussian,
-    Kronecker,
-    Periodic,
-    PiecewiseConstant,
-    RandomJumps,
-    RandomWalk,
-    Rotation,
-    SignFlips,
-    Sphere,
-    SwitchingArm,
-    Trajectory,
-    canonical_basis,
-)
+from ..environments import Environment
 from ..policies import Policy, Problem, registered
 from .as_published import DLinUCBAsPublished
 from .criteo import criteo_environment
 from .experiment import Experiment, check_name, logarithmic_rounds
+from .kinds import PARTS, part
 from .parsing import (
     SettingsError,
     check_integers,
@@ -45,30 +28,6 @@ from .parsing import (
 Settings = dict[str, Any]
 
 BUILT_IN = ("abrupt", "slow", "criteo", "coverage")
-
-_PATHS: dict[str, Callable[..., Any]] = {
-    "piecewise-constant": PiecewiseConstant,
-    "rotation": Rotation,
-    "periodic": Periodic,
-    "random-walk": RandomWalk,
-    "trajectory": Trajectory,
-    "random-jumps": RandomJumps,
-    "sign-flips": SignFlips,
-    "switching-arm": SwitchingArm,
-}
-_ACTIONS: dict[str, Callable[..., Any]] = {
-    "clipped-cube": ClippedCube,
-    "sphere": Sphere,
-    "catalogue": Catalogue,
-    "canonical-basis": canonical_basis,
-    "kronecker": Kronecker,
-}
-_NOISES: dict[str, Callable[..., Any]] = {
-    "gaussian": Gaussian,
-    "bounded": Bounded,
-    "bernoulli": Bernoulli,
-}
-_PARTS = {"path": _PATHS, "actions": _ACTIONS, "noise": _NOISES}
 
 _KEYS = (
     "name",
@@ -178,20 +137,10 @@ def _environment(
     if "kind" in table:
         raise SettingsError(f"environment.kind must be criteo or left out, got {table['kind']!r}")
     check_keys("environment", Environment, table, known={"horizon"})
-    parts = {name: _part(f"environment.{name}", _PARTS[name], table[name]) for name in _PARTS}
+    parts = {
+        name: part(f"environment.{name}", name, table[name]) for name in PARTS if name in table
+    }
     return make("environment", Environment, parts, horizon=horizon), {}
-
-
-def _part(place: str, kinds: Mapping[str, Callable[..., Any]], table: Any) -> Any:
-    options = table_at(place, table)
-    kind = options.pop("kind", None)
-    if not isinstance(kind, str) or kind not in kinds:
-        raise SettingsError(f"{place}.kind must be one of {', '.join(kinds)}, got {kind!r}")
-    if isinstance(options.get("change_points"), list):
-        options["change_points"] = tuple(options["change_points"])
-    if kind == "kronecker" and "contexts" in options:
-        options["contexts"] = _part(f"{place}.contexts", kinds, options["contexts"])
-    return make(place, kinds[kind], options)
 
 
 def _problem(

@@ -18,9 +18,10 @@ _TURNS, _LEAST, _SECONDS = 15, 3, 2.0
 def time_per_round(policy: Policy, against: Policy, environment: Environment) -> dict[str, float]:
     """Microseconds a round, in one thread and with the drawing left out, and the ratio.
 
-    The two take turns, so that a machine that slows down slows both; the best turn counts.
+    The two take turns, so that a machine that slows down slows both; the best turn counts. Rewards
+    come at once.
     """
-    short = replace(environment, horizon=min(environment.horizon, _ROUNDS))
+    short = replace(environment, horizon=min(environment.horizon, _ROUNDS), delays=None)
     blocks = list(short.blocks(seed=0, replication=0))
     _play(policy, blocks[:1])
     _play(against, blocks[:1])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
+from ..core.blocks import Waiting
 from ..environments import Block, Environment
 from ..policies import Policy
 from ..simulation import even_rounds
@@ -44,9 +45,9 @@ def trace(
         raise ValueError(f"policy must have {', '.join(missing)}; {policy.label} has not")
     player: Any = policy.fresh(replication)
     stops = even_rounds(environment.horizon, count)
-    rows, total = [], 0.0
+    rows, total, waiting = [], 0.0, Waiting(environment.dim)
     for block in environment.blocks(seed=seed, replication=replication, stops=stops):
-        total += _play(player, block)
+        total += _play(player, block, waiting)
         if block.last in stops:
             rows.append(
                 {"round": block.last, "regret": total, **_beliefs(player, block.parameters[-1])}
@@ -57,9 +58,9 @@ def trace(
     return frame
 
 
-def _play(player: Policy, block: Block) -> float:
+def _play(player: Policy, block: Block, waiting: Waiting) -> float:
     regret = np.empty(block.rounds)
-    player.play(block, regret=regret)
+    player.play(block, regret=regret, waiting=waiting)
     return float(regret[-1])
 
 

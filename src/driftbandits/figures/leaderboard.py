@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,15 +21,29 @@ _LIMIT = 8.0
 _TICKS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
-@styled
-def plot_leaderboard(scores: pd.DataFrame, *, policies: Sequence[str] | None = None) -> Figure:
-    """Regret relative to the best fixed discount: policies by environments.
+# Columns of the ratio and its interval, and what the yardstick is called.
+_YARDSTICKS = {
+    "fixed": ("ratio", "low", "high", "the best fixed discount"),
+    "twice": ("twice", "twice_low", "twice_high", "D-LinUCB tuned twice"),
+}
 
-    ``scores`` is the table of `driftbandits.experiments.run_leaderboard`. Policies are those that
-    are not fixed discounts, by their geometric mean, unless given. Cells are bold where the whole
-    95% interval is on one side of 1.
+
+@styled
+def plot_leaderboard(
+    scores: pd.DataFrame,
+    *,
+    policies: Sequence[str] | None = None,
+    relative_to: Literal["fixed", "twice"] = "fixed",
+) -> Figure:
+    """Regret relative to the best fixed discount, or to D-LinUCB tuned twice.
+
+    ``scores`` is the table of `driftbandits.experiments.run_leaderboard`. Rows are policies: those
+    that are not fixed discounts, by their geometric mean, unless given. Columns are environments.
+    Cells are bold where the whole 95% interval is on one side of 1.
     """
-    grids = {name: _grid(scores, name) for name in ("ratio", "low", "high")}
+    *columns, yardstick = _YARDSTICKS[relative_to]
+    names = zip(("ratio", "low", "high"), columns, strict=True)
+    grids = {name: _grid(scores, column) for name, column in names}
     labels = list(policies) if policies is not None else _order(scores, grids["ratio"])
     ratios = grids["ratio"].loc[labels]
     figure = Figure(figsize=_size(ratios.shape), layout="constrained")
@@ -47,7 +61,7 @@ def plot_leaderboard(scores: pd.DataFrame, *, policies: Sequence[str] | None = N
     bar.ax.yaxis.set_major_locator(FixedLocator(_TICKS))
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    bar.set_label("regret relative to the best fixed discount")
+    bar.set_label(f"regret relative to {yardstick}")
     counts = sorted({int(count) for count in scores["replications"].dropna()})
     axes.set_title(f"Leaderboard, means over {' or '.join(map(str, counts))} replications")
     return figure

@@ -177,14 +177,17 @@ def _evidence_caption(drift: Drift) -> str:
 
 
 def _memory(memory: Memory) -> str:
+    known = {"hours": "Hours", "evidence": "Log-evidence", "regret": "Regret in a model"}
+    shown = [name for name in known if memory.table[name].notna().any()]
     rows = [
-        [say_memory(row.memory), _cell(row.hours), _cell(row.evidence), _cell(row.best)]
+        [say_memory(row.memory), *(_cell(getattr(row, name)) for name in (*shown, "best"))]
         for row in _records(memory.table)
     ]
+    head = ["Memory", *(known[name] for name in shown), "Best"]
     return (
         _words([memory.sentence])
         + _figure("memory", "Log-evidence of every memory above that of never forgetting.")
-        + table("Evidence by memory.", ["Memory", "Hours", "Log-evidence", "Best"], rows)
+        + table("Evidence by memory, and the one for a policy.", head, rows)
     )
 
 
@@ -196,7 +199,9 @@ def _unanswered(report: LogReport) -> str:
 def _snippet(report: LogReport) -> str:
     """The memory's, which was played in a model of the log, unless drift says otherwise."""
     drift, memory = report.drift, report.memory
-    takes = memory is not None and np.isfinite(memory.best) and (drift is None or drift.drifting)
+    takes = (
+        memory is not None and np.isfinite(memory.predictor) and (drift is None or drift.drifting)
+    )
     answer = memory if takes or drift is None else drift
     return "" if answer is None else f"<pre><code>{escape(answer.snippet)}</code></pre>"
 

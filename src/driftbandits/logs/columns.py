@@ -82,8 +82,9 @@ def floats(array: Any, name: str) -> Array:
         if is_text(array.type):
             return _parsed_numbers(array, name)
         raise LogError(f"column {name!r} must hold numbers: {error}") from None
-    values = cast.to_numpy(zero_copy_only=False)
-    return np.ascontiguousarray(values, dtype=np.float64)
+    values = np.ascontiguousarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
+    # Arrow's own memory is read-only, and compiled code would be made once more for that.
+    return values if values.flags.writeable else values.copy()
 
 
 def _parsed_numbers(array: Any, name: str) -> Array:

@@ -14,6 +14,7 @@ from .batch import Batch
 from .periods import Periods, say_time
 from .propensities import ALARM, PropensityTests
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume
 
 _SAMPLE = 50_000
 _RARE = 0.01
@@ -188,16 +189,20 @@ class _Checking:
             ]
 
 
-def check(log: LogReader, *, period: str = "auto", progress: Progress | None = None) -> Check:
+def check(
+    log: LogReader,
+    *,
+    period: str = "auto",
+    resume: Resume = None,
+    progress: Progress | None = None,
+) -> Check:
     """Health of a log; see `Check`."""
-    work = None
-    for batch in log.batches(progress=progress):
-        if work is None:
-            span = log.span()
-            periods = Periods.named(period, span=span[1] - span[0], dated=log.dated)
-            work = _Checking(log, periods)
-        work.take(batch)
-    assert work is not None, "a log without a good row is refused by the reader"
+    next(iter(log.batches()))  # refuses a log without a good row
+    span = log.span()
+    work = _Checking(log, Periods.named(period, span=span[1] - span[0], dated=log.dated))
+    with Checkpoint(resume, log, f"check {work.periods}", {"check": work}) as kept:
+        for batch in kept.batches(progress=progress):
+            work.take(batch)
     work.tests.finish()
     tests = work.tests.frame(log.action_names)
     frame = _period_frame(work)

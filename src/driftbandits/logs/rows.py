@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ _BACKWARDS = "time goes backwards"
 LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
 # Ids that are remembered to find duplicates: 8 bytes each.
 _IDS = 8_000_000
+_WAITING = 65_536
 
 
 @dataclass
@@ -61,26 +61,10 @@ class Checker:
         self._bounds = bounds or (-LARGEST, LARGEST)
         self.latest = -np.inf
         # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
-        self.young = self.old = np.zeros(0, dtype=np.uint64)
+        # The latest wait apart until they are worth a merge.
+        self.latest_ids = self.young = self.old = np.zeros(0, dtype=np.uint64)
         self.forgot_ids = False
         self.findings = Findings()
-
-    def arrays(self) -> dict[str, Any]:
-        """All that a later run needs to continue."""
-        found = json.dumps([self.findings.counts, self.findings.examples]).encode()
-        return {
-            "latest": np.array([self.latest, self.forgot_ids], dtype=np.float64),
-            "young": self.young,
-            "old": self.old,
-            "findings": np.frombuffer(found, dtype=np.uint8),
-        }
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
-        self.latest, self.forgot_ids = float(arrays["latest"][0]), bool(arrays["latest"][1])
-        self.young, self.old = arrays["young"], arrays["old"]
-        counts, examples = json.loads(arrays["findings"].tobytes())
-        self.findings = Findings(counts, [(row, reason) for row, reason in examples])
 
     def __call__(self, batch: Batch) -> Batch:
         """The rows that can be right; the others are stopped at or recorded."""
@@ -175,14 +159,24 @@ class Checker:
         texts = np.where(present, batch.id, "").astype(object)
         codes = pd.util.hash_array(texts, categorize=False)
         again = _among(codes, self.young) | _among(codes, self.old)
+        again |= _among(codes, self.latest_ids)
         _, firsts = np.unique(codes, return_index=True)
         repeated = np.ones(len(codes), dtype=bool)
         repeated[firsts] = False
         if len(self.young) > _IDS // 2:
             self.forgot_ids = self.forgot_ids or len(self.old) > 0
             self.old, self.young = self.young, self.young[:0]
-        self.young = np.union1d(self.young, codes[present])
+        self.latest_ids = _merged(self.latest_ids, codes[present])
+        if len(self.latest_ids) > max(_WAITING, len(self.young) // 8):
+            self.young, self.latest_ids = _merged(self.young, self.latest_ids), self.young[:0]
         return np.asarray(present & (again | repeated))
+
+
+def _merged(ordered: Any, more: Any) -> Any:
+    """Both arrays as an ordered one; of two that are ordered, in linear time."""
+    both = np.concatenate([ordered, more])
+    both.sort(kind="stable")
+    return both
 
 
 def _among(codes: Any, ordered: Any) -> Mask:

@@ -15,17 +15,18 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
-from .batch import Batch
+from .batch import Batch, Mask
 from .evaluation import ALL, LOGGING, Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .periods import Periods
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume
 from .saying import say_lost, say_values
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
-from .targets import Target, starts
+from .targets import Named, Target, entries, parse, stamp, starts
 
 _FEW = 30.0
 
@@ -79,44 +80,65 @@ class Value:
 
 def value(
     log: LogReader,
-    policies: Mapping[str, Target],
+    policies: Mapping[str, Target | str],
     *,
     period: str = "auto",
     propensities: str = "logged",
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Value:
     """Values of fixed policies by period; see `Value`.
 
     Args:
         log: The log.
-        policies: Fixed policies by name; see `driftbandits.logs.targets`.
+        policies: Fixed policies by name, as functions or texts; see `driftbandits.logs.targets`.
         period: ``day``, ``week``, ``hour``, a number of hours, or ``auto``.
         propensities: ``logged``, or ``estimated`` from the shares of earlier plays, which is only
             right where the logger ignored contexts.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     check_answerable(log, propensities)
+    targets = {name: parse(p) if isinstance(p, str) else p for name, p in policies.items()}
     evaluation = make_evaluation(log, period)
     estimated = RunningShares(log) if propensities == "estimated" else None
     model = RewardModel(log)
     limits = evaluation.bounds or (-np.inf, np.inf)
-    skipped = 0
-    for batch in log.batches(progress=progress):
-        p = batch.propensity if estimated is None else estimated(batch)
-        usable = batch.known & np.isfinite(p)
-        skipped += int((~usable).sum())
-        chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in policies.items()}
-        numbers = {name: np.zeros((len(batch), 6)) for name in policies}
-        for part, theta in model.pieces(batch):
-            for name, table in numbers.items():
-                _fill(table[part], batch, part, p, chances[name], theta, limits)
-        rows = batch.where(usable)
-        if len(rows) == 0:
-            continue
-        for name, table in numbers.items():
-            evaluation.add(name, rows, table[usable])
-        evaluation.add(LOGGING, rows, as_logged(rows))
-    return summary(log, evaluation, list(policies), skipped, propensities)
+    asked = {name: stamp(policy) for name, policy in policies.items()}
+    question = f"value {asked} {evaluation.periods} {propensities}"
+    work = {"evaluation": evaluation, "model": model, "shares": estimated}
+    with Checkpoint(resume, log, question, work) as kept:
+        for batch in kept.batches(progress=progress):
+            p = batch.propensity if estimated is None else estimated(batch)
+            chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in targets.items()}
+            numbers = {name: np.zeros((len(batch), 6)) for name in targets}
+            for part, theta in model.pieces(batch):
+                for name, table in numbers.items():
+                    _fill(table[part], batch, part, p, chances[name], theta, limits)
+            _count(evaluation, batch, batch.known & np.isfinite(p), numbers, chances)
+    for target in targets.values():
+        if isinstance(target, Named):
+            target.check(log)
+    return summary(log, evaluation, list(policies), propensities)
+
+
+def _count(
+    evaluation: Evaluation,
+    batch: Batch,
+    usable: Mask,
+    numbers: Mapping[str, Array],
+    chances: Mapping[str, Array],
+) -> None:
+    """Add the rows of a batch that have a reward and a propensity."""
+    evaluation.skipped += int((~usable).sum())
+    rows = batch.where(usable)
+    if len(rows) == 0:
+        return
+    offered, mine = entries(batch), np.repeat(np.where(usable, batch.count, 0.0), batch.size)
+    for name, table in numbers.items():
+        evaluation.add(name, rows, table[usable])
+        evaluation.support.want(name, batch.labels[offered], chances[name] * mine)
+    evaluation.add_logged(rows)
 
 
 def _fill(
@@ -157,12 +179,6 @@ def _fill(
     out[:, DIRECT], out[:, ROBUST] = direct, direct + weight * (reward - played)
 
 
-def as_logged(rows: Batch) -> Array:
-    """Numbers of the logging policy itself: all weights are 1."""
-    reward, one = rows.reward, np.ones(len(rows))
-    return np.stack([one, reward, one, reward, reward, reward], axis=1)
-
-
 def check_answerable(log: LogReader, propensities: str) -> None:
     """Refuse what the log cannot answer."""
     if propensities not in ("logged", "estimated"):
@@ -189,40 +205,61 @@ def make_evaluation(log: LogReader, period: str) -> Evaluation:
 
 
 def summary(
-    log: LogReader, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
+    log: LogReader, evaluation: Evaluation, candidates: list[str], propensities: str
 ) -> Value:
     """The value of a finished evaluation."""
     if LOGGING not in evaluation.cells:
         raise CannotAnswer("values need rows with a reward and a propensity, and the log has none")
-    evaluation.finish()
+    evaluation.finish(log.action_names)
     refused, warnings = [], []
     if evaluation.bounds is None:
         refused.append(
             "anytime intervals: they need the least and the largest possible reward "
             "(reward_bounds), which the log cannot tell"
         )
-    if skipped:
-        warnings.append(f"{skipped} rows without reward or propensity were left out")
+    if evaluation.skipped:
+        warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
     if propensities == "estimated":
         warnings.append("propensities are estimated: right only if the logger ignored contexts")
     for name in candidates:
-        moments = evaluation.cells[name][ALL].moments
-        if moments.effective < _FEW:
-            refused.append(
-                f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
-                "its IPS, SNIPS and DR cannot be trusted"
-            )
-        elif moments.unrewarded:
-            refused.append(
-                f"{name}: no row that this policy would have played was rewarded, so its intervals "
-                "cannot be told"
-            )
-        elif moments.effective < 0.1 * moments.rows:
-            warnings.append(
-                f"{name}: uneven weights, {moments.rows:,} rows are worth "
-                f"{moments.effective:,.0f}, largest weight {moments.largest:,.3g}"
-            )
+        answer, words = _trust(evaluation, name, log.action_names)
+        (warnings if answer else refused).extend(words)
     lost = evaluation.lost(candidates)
     return Value(
         evaluation.table(), evaluation.weights(), lost, {}, tuple(refused), tuple(warnings)
     )
+
+
+def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple[bool, list[str]]:
+    """Whether the numbers of a policy can be trusted, and what to say of them."""
+    moments, missing = (
+        evaluation.cells[name][ALL].moments,
+        evaluation.support.missing(name, actions),
+    )
+    if name in evaluation.unanswered:
+        why = f"{missing}, so no number here can tell what it earns"
+        if missing.share == 0.0:
+            why = (
+                "no row plays what this policy would have played, so IPS, SNIPS and DR have no "
+                "answer; DM is the model's alone"
+            )
+        return False, [f"{name}: {why}"]
+    if moments.effective < _FEW:
+        return False, [
+            f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
+            "its IPS, SNIPS and DR cannot be trusted"
+        ]
+    if moments.unrewarded:
+        return False, [
+            f"{name}: no row that this policy would have played was rewarded, so its intervals "
+            "cannot be told"
+        ]
+    words = []
+    if moments.effective < 0.1 * moments.rows:
+        words.append(
+            f"{name}: uneven weights, {moments.rows:,} rows are worth "
+            f"{moments.effective:,.0f}, largest weight {moments.largest:,.3g}"
+        )
+    if missing.share > 0.0:
+        words.append(f"{name}: {missing}; its estimates are right if the logger could have")
+    return True, words

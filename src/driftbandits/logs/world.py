@@ -59,7 +59,7 @@ class LogModel(Environment):
 
 def affordable(log: LogReader) -> int:
     """Rounds of a model that take little room: sets (n, K, d) and matrices (n, d, d)."""
-    return int(min(_ROUNDS, log.rows, _NUMBERS // (log.most * log.dim + log.dim**2)))
+    return int(min(_ROUNDS, log.rows, _NUMBERS // (max(log.most, 1) * log.dim + log.dim**2)))
 
 
 def to_environment(
@@ -75,7 +75,7 @@ def to_environment(
     whole("rounds", rounds, least=10)
     if not log.whole:
         raise CannotAnswer("a simulator needs the sets of actions; this log has none")
-    fitted = find_memory(log).best if memory is None else memory
+    fitted = find_memory(log).predictor if memory is None else memory
     sets, played, reward, _ = last_rows(log, rounds)
     gamma = 1.0 - 1.0 / fitted
     theta = smoothed(played, reward, gamma)

@@ -26,7 +26,7 @@ from ..core.arrays import (
     positive,
     whole,
 )
-from ..core.blocks import Block, BlockError
+from ..core.blocks import Block, BlockError, Waiting
 from ..core.checks import NORM_SLACK
 from ..core.clock import CLOCK, LAST_ROUND, check_closing, has_begun, open_round, rounds_of
 from ..core.entry_points import (
@@ -497,20 +497,44 @@ class Policy(ABC):
         if reason := self.refusal(operation):
             raise TypeError(f"{operation} is not possible with {self.label}: {reason}")
 
-    def play(self, block: Block, *, regret: Array, missing: Array = _NOTHING) -> None:
+    def play(
+        self,
+        block: Block,
+        *,
+        regret: Array,
+        missing: Array = _NOTHING,
+        waiting: Waiting | None = None,
+    ) -> None:
         """Play a block of n rounds in compiled code.
 
         ``regret`` (n,) gets the regret summed up from the first round of the block, and
         ``missing`` (n,), where it is given, a 1 where the confidence set that a round starts from
-        does not hold its parameter.
+        does not hold its parameter. Where rewards come late, ``waiting`` keeps them, from block to
+        block.
         """
         self._check_fit(block, regret, missing)
         check_closing(self._state.counters[CLOCK], float(block.rounds))
-        _, actions, parameters, means, best, noise, _ = block
-        arrays = (actions, parameters, means, best, noise, regret, missing)
-        if self._in_parts(self._calls.play, arrays, block.rounds, np.ones(2)) < 0:
+        _, actions, parameters, means, best, noise, _, arrivals = block
+        arrays: tuple[Any, ...] = (actions, parameters, means, best, noise, regret, missing)
+        call, steps = self._calls.play, block.rounds
+        if arrivals is not None:
+            arrays += (arrivals.kept, arrivals.steps, self._waiting_rows(block, waiting))
+            call, steps = self._calls.play_late, len(arrivals.steps)
+        if self._in_parts(call, arrays, steps, np.ones(2)) < 0:
             shapes = [array.shape for array in arrays]
             raise ValueError(f"the arrays of a block must fit each other, got shapes {shapes}")
+
+    def _waiting_rows(self, block: Block, waiting: Waiting | None) -> Array:
+        """Where late rewards wait, with room for those of the block."""
+        arrivals = block.arrivals
+        if arrivals is None or not arrivals.fit(block.rounds):
+            raise ValueError(f"arrivals must be those of {block.rounds} rounds, got {arrivals}")
+        if waiting is None or waiting.rows.shape[1] != self.dim + 2:
+            raise ValueError(
+                f"waiting must be Waiting(dim={self.dim}) where rewards come late, got {waiting!r}"
+            )
+        waiting.reserve(arrivals.rows)
+        return waiting.rows
 
     def _check_fit(self, block: Block, regret: Array, missing: Array) -> None:
         """Refuse actions that the policy is not for, and nowhere to write to."""

@@ -1,7 +1,7 @@
 """The simulator: policies × environment × replications.
 
-All policies of a replication meet the same actions and noise. Replications run in threads, which
-compiled code leaves free to run side by side; every number depends on the seed and the
+All policies of a replication meet the same actions, noise and delays. Replications run in threads,
+which compiled code leaves free to run side by side; every number depends on the seed and the
 replication alone, so any number of workers gives the same bytes.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ..core.arrays import Array, whole
-from ..core.blocks import Block
+from ..core.blocks import AT_ONCE, NEVER, PLAY, Arrivals, Block, Waiting
 from ..environments import Environment
 from ..policies import Policy
 
@@ -33,7 +33,7 @@ class Player(Protocol):
         """Index of the action to play, from ``actions`` (K, d)."""
 
     def update(self, action: Array, reward: float) -> None:
-        """Learn the reward of the action (d,) that was played."""
+        """Learn the reward of an action (d,) that was played, when it is heard of."""
 
 
 # A policy to start from afresh in each replication, or a function of the replication.
@@ -148,6 +148,7 @@ def run(plan: Plan, replications: Iterable[int], *, workers: int) -> Iterator[tu
 def play_replication(plan: Plan, replication: int) -> Record:
     """Play one replication of every policy."""
     players = {name: _fresh(entry, replication) for name, entry in plan.policies.items()}
+    waiting = [Waiting(plan.environment.dim) for _ in players]
     record = Record.empty(plan)
     lost, misses = np.zeros((2, len(players), 1))  # so far
     blocks = plan.environment.blocks(
@@ -158,7 +159,7 @@ def play_replication(plan: Plan, replication: int) -> Record:
         regret = np.empty((len(players), block.rounds))
         missing = np.empty((len(players), block.rounds if plan.coverage else 0))
         for index, player in enumerate(players.values()):
-            _play(player, block, regret[index], missing[index])
+            _play(player, block, regret[index], missing[index], waiting[index])
         if block.last in plan.estimate_rounds:
             _write_estimates(players, record.estimates[:, plan.estimate_rounds.index(block.last)])
         columns = slice(*recorded.searchsorted([block.first, block.last + 1]))
@@ -185,25 +186,40 @@ def _fresh(entry: Contestant, replication: int) -> Player:
     return player
 
 
-def _play(player: Player, block: Block, regret: Array, missing: Array) -> None:
+def _play(player: Player, block: Block, regret: Array, missing: Array, waiting: Waiting) -> None:
     """Play a block; see `Policy.play` for what is written to ``regret`` and ``missing``."""
     if isinstance(player, Policy):
-        player.play(block, regret=regret, missing=missing)
+        player.play(block, regret=regret, missing=missing, waiting=waiting)
         return
-    total = 0.0
-    for t in range(block.rounds):
-        # A copy, so that nothing that a player does to it reaches the others.
-        actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
-        k: Any = player.select(actions)
-        if isinstance(k, bool) or not (isinstance(k, (int, np.integer)) and 0 <= k < len(actions)):
-            raise PlayerError(
-                f"{type(player).__name__}.select must return an index below {len(actions)}, "
-                f"got {k!r}"
-            )
-        reward = block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)]
+    kept, steps, rows = block.arrivals or Arrivals.on_time(block.rounds)
+    waiting.reserve(rows)
+    t, total = 0, 0.0
+    for step in steps:
+        if step != PLAY:
+            known = waiting.rows[step]
+            player.update(known[:-2].copy(), float(known[-2]))
+            continue
+        k, actions = _chosen(player, block, t)
         total += block.best[t] - block.means[t, k]
         regret[t] = total
-        player.update(actions[k], float(reward))
+        reward = float(block.means[t, k] + block.noise[t, min(k, block.noise.shape[1] - 1)])
+        if kept[t] == AT_ONCE:
+            player.update(actions[k], reward)
+        elif kept[t] != NEVER:
+            waiting.rows[kept[t]] = [*actions[k], reward, block.first + t]
+        t += 1
+
+
+def _chosen(player: Player, block: Block, t: int) -> tuple[int, Array]:
+    """What a player chooses in round ``t`` of the block, and what it could choose from."""
+    # A copy, so that nothing that a player does to it reaches the others.
+    actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
+    k: Any = player.select(actions)
+    if isinstance(k, bool) or not (isinstance(k, (int, np.integer)) and 0 <= k < len(actions)):
+        raise PlayerError(
+            f"{type(player).__name__}.select must return an index below {len(actions)}, got {k!r}"
+        )
+    return int(k), actions
 
 
 def _write_estimates(players: Mapping[str, Player], estimates: Array) -> None:

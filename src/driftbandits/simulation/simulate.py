@@ -120,7 +120,11 @@ def check_coverage(policies: Mapping[str, Contestant]) -> None:
 def warm_up(environment: Environment, policies: Mapping[str, Contestant]) -> None:
     """Compile, or load from the cache, all that a simulation needs: play two rounds."""
     short = Environment(
-        path=environment.path, actions=environment.actions, noise=environment.noise, horizon=2
+        path=environment.path,
+        actions=environment.actions,
+        noise=environment.noise,
+        horizon=2,
+        delays=environment.delays,
     )
     play_replication(Plan(short, policies, 0, (2,), (2,)), 0)
 

@@ -1,0 +1,94 @@
+"""A block whose rewards come late, in one compiled call.
+
+Every step does what the calls `select`, `advance` and `update` do, in the same order, so the bits
+are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array
+from .blocks import AT_ONCE, PLAY
+from .checks import fitting, panel
+from .clock import CLOCK
+from .events import Integers
+from .exploring import explored
+from .packing import CHANGED, STALE, claim, release
+
+
+def _unbound(*arguments: Any) -> Any:
+    """Placeholder in the template below, which `entry_points` replaces by a policy's own."""
+    raise RuntimeError("a template was called; entry_points makes functions of it")
+
+
+unpack = choose = learn = advance = prepare = misses = late = fits = _unbound
+
+
+def play_late_template(
+    packed: Array,
+    actions: Array,
+    thetas: Array,
+    means: Array,
+    best: Array,
+    noise: Array,
+    regret: Array,
+    missing: Array,
+    kept: Integers,
+    steps: Integers,
+    waiting: Array,
+    start: int,
+) -> int:
+    """Take the steps of a block from ``start`` on; see `Policy.play` and `Arrivals`.
+
+    Returns how many are taken by now, fewer than all where an array has to grow first; or -1
+    where the shapes do not fit. A call that has begun and not finished keeps its claim.
+    """
+    if not fitting(actions, thetas, means, best, noise):
+        return -1
+    if start == 0:
+        claim(packed)
+    parameters, state = unpack(packed)
+    dim, count = actions.shape[1:]
+    scratch = np.empty((dim + 2, panel(dim, count)))
+    scores, action = np.empty(count), np.empty(dim)
+    packed[STALE] = CHANGED
+    t = 0
+    for step in range(start):
+        if steps[step] == PLAY:
+            t += 1
+    done, total = start, regret[t - 1] if t > 0 else 0.0
+    while done < steps.size and fits(parameters, state, 1.0 if steps[done] == PLAY else 0.0):
+        row, reward, age = steps[done], 0.0, 0.0
+        if row == PLAY:
+            prepare(parameters, state)
+            if missing.size > 0:
+                missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0
+            columns = actions[min(t, actions.shape[0] - 1)]
+            k = explored(packed, choose(parameters, state, columns, scratch, scores), count)
+            total += best[t] - means[t, k]
+            regret[t] = total
+            for i in range(dim):
+                action[i] = columns[i, k]
+            reward = means[t, k] + noise[t, min(k, noise.shape[1] - 1)]
+            advance(parameters, state, 1.0)
+            if kept[t] >= 0:
+                for i in range(dim):
+                    waiting[kept[t], i] = action[i]
+                waiting[kept[t], dim] = reward
+                waiting[kept[t], dim + 1] = state.counters[CLOCK]
+        else:
+            for i in range(dim):
+                action[i] = waiting[row, i]
+            reward, age = waiting[row, dim], state.counters[CLOCK] - waiting[row, dim + 1]
+            late(parameters, state, age)
+        if row != PLAY or kept[t] == AT_ONCE:
+            learn(parameters, state, action, reward, age)
+        if row == PLAY:
+            t += 1
+        done += 1
+    if not 0 < done < steps.size:
+        release(packed)
+    return done
