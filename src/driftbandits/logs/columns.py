@@ -67,15 +67,20 @@ def optional(batch: pa.RecordBatch, schema: Schema, field: str) -> Any | None:
 
 def floats(array: Any, name: str) -> Array:
     """An Arrow column as float64; nulls and empty text become NaN."""
+    values = _readable(array, name)
+    # Arrow's own memory is read-only, and compiled code would be made once more for that.
+    return values if values.flags.writeable else values.copy()
+
+
+def _readable(array: Any, name: str) -> Array:
+    """The same, to be copied or read at once."""
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     try:
         cast = pc.cast(array, pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise LogError(f"column {name!r} must hold numbers: {error}") from None
-    values = np.ascontiguousarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
-    # Arrow's own memory is read-only, and compiled code would be made once more for that.
-    return values if values.flags.writeable else values.copy()
+    return np.ascontiguousarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def seconds(array: Any, name: str, unit: str) -> Array:
@@ -185,5 +190,5 @@ def matrix(data: pa.RecordBatch, names: list[str]) -> Array:
     """Numeric columns side by side, shape (n, columns)."""
     out = np.empty((data.num_rows, len(names)))
     for j, name in enumerate(names):
-        out[:, j] = floats(column(data, name), name)
+        out[:, j] = _readable(column(data, name), name)
     return out
