@@ -1,4 +1,4 @@
-"""Logs: rows per second of every question, beside Vowpal Wabbit where it does the same work.
+"""Logs: rows per second of every question, beside obp and Vowpal Wabbit on the same work.
 
 Estimates are compared with those of vw-estimators and obp in `log_agreement`; `log_room` has the
 peak memory of every command.
@@ -21,7 +21,7 @@ import vowpalwabbit
 from driftbandits import DLinUCB
 from driftbandits.logs import Log
 
-from .log_agreement import agreement
+from .log_agreement import agreement, speeds
 from .log_room import room
 from .measure import (
     Aim,
@@ -77,7 +77,10 @@ def _speeds(folder: Path, quick: bool, say: Say) -> list[Row]:
         note = f"{3 * count / (time.process_time() - start):,.0f} per second of one core"
         note += "; two passes: as rewards came, and at once" if "16" in name else ""
         rows.append(_rate("driftbandits", name, rates, aim=at_least(aim), note=note))
-    return rows
+    say("logs: values beside vw-estimators and obp")
+    names = {"chosen": "item_id", "reward": "click", "propensity": "propensity_score"}
+    frame = pa.parquet.read_table(offered).to_pandas().rename(columns=names)
+    return rows + speeds(NAME, sets, frame, _ARMS)
 
 
 def _rate(subject: str, what: str, rates: Array, *, aim: Aim | None = None, note: str = "") -> Row:

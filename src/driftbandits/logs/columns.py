@@ -74,6 +74,13 @@ def floats(array: Any, name: str) -> Array:
 
     So a text that is no number makes its row a bad one, and not one whose number is missing.
     """
+    values = _readable(array, name)
+    # Arrow's own memory is read-only, and compiled code would be made once more for that.
+    return values if values.flags.writeable else values.copy()
+
+
+def _readable(array: Any, name: str) -> Array:
+    """The same, to be copied or read at once."""
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     try:
@@ -82,9 +89,7 @@ def floats(array: Any, name: str) -> Array:
         if is_text(array.type):
             return _parsed_numbers(array, name)
         raise LogError(f"column {name!r} must hold numbers: {error}") from None
-    values = np.ascontiguousarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
-    # Arrow's own memory is read-only, and compiled code would be made once more for that.
-    return values if values.flags.writeable else values.copy()
+    return np.ascontiguousarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _parsed_numbers(array: Any, name: str) -> Array:
@@ -213,5 +218,5 @@ def matrix(data: pa.RecordBatch, names: list[str]) -> Array:
     """Numeric columns side by side, shape (n, columns)."""
     out = np.empty((data.num_rows, len(names)))
     for j, name in enumerate(names):
-        out[:, j] = floats(column(data, name), name)
+        out[:, j] = _readable(column(data, name), name)
     return out

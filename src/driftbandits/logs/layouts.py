@@ -192,3 +192,15 @@ def positions(names: Any, sets: Sets, known: Names) -> Ints:
         match = np.flatnonzero(sets.labels[first : first + size] == wanted[i])
         out[i] = match[0] if len(match) else -1
     return out
+
+
+def names_needed(
+    table: pa.RecordBatch, schema: Schema, catalogue: Catalogue | None, features: Encoder | None
+) -> bool:
+    """Whether a log names its actions and no more: then its first rows have to tell the names."""
+    if schema.action is not None or catalogue is not None or features is not None:
+        return False
+    if schema.arms is not None or schema.actions not in table.schema.names:
+        return False
+    kind = column(table, str(schema.actions)).type
+    return is_list(kind) and is_text(kind.value_type)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ..features import Features
 from .batch import Batch, Ints
-from .columns import column, floats, is_list, is_text, optional, seconds, texts
-from .layouts import layout, positions
+from .columns import column, floats, is_text, optional, seconds, texts
+from .layouts import layout, names_needed, positions
 from .rows import Checker, Findings
 from .schema import Catalogue, Encoder, LogError, Schema
 from .sources import Source, fitting
@@ -57,7 +57,7 @@ class LogReader:
         if peek is None:
             raise LogError(f"{source.name} has no rows")
         _check_columns(peek, schema)
-        if _names_needed(peek, schema, catalogue, features):
+        if names_needed(peek, schema, catalogue, features):
             self._collect_names()
         self._layout: Layout = layout(peek, schema, catalogue, features, self.names)
         self.dim, self.blocks = self._layout.dim, self._layout.blocks
@@ -66,6 +66,7 @@ class LogReader:
         self.forgot_ids = False
         self.position = 0  # rows read in the pass that is under way
         self.most = 0  # actions in the largest set that was read
+        self._spread = 0  # numbers that the sets of a row may take, where rows do not share them
         self._ends: tuple[float, float] | None = None
         self._decisions: float | None = None
         self._rows: int = 0
@@ -112,6 +113,8 @@ class LogReader:
                 self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
                     kept, self.most = True, max(self.most, int(batch.size.max()))
+                    shared = len(batch.vectors) < int(batch.size.sum())
+                    self._spread = max(self._spread, self.most * (1 if shared else self.width))
                     yield batch
                 if progress is not None:
                     progress(done, self.source.rows)
@@ -197,11 +200,9 @@ class LogReader:
 
     def _fitting(self, table: pa.RecordBatch) -> int:
         """Rows whose columns and whose sets of vectors take little room."""
-        if self.most == 0:
+        if self._spread == 0:
             return _PEEK
-        return fitting(
-            table.num_rows, max(table.nbytes / table.num_rows, 8.0 * self.most * self.width)
-        )
+        return fitting(table.num_rows, max(table.nbytes / table.num_rows, 8.0 * self._spread))
 
     def _batch(self, table: pa.RecordBatch, done: int, end: float) -> Batch:
         schema, n = self.schema, table.num_rows
@@ -302,14 +303,3 @@ def _check_columns(table: pa.RecordBatch, schema: Schema) -> None:
         column(table, getattr(schema, field))
     for field in ("propensity", "reward_time", "count", "id", "policy"):
         optional(table, schema, field)
-
-
-def _names_needed(
-    table: pa.RecordBatch, schema: Schema, catalogue: Catalogue | None, features: Encoder | None
-) -> bool:
-    if schema.action is not None or catalogue is not None or features is not None:
-        return False
-    if schema.arms is not None or schema.actions not in table.schema.names:
-        return False
-    kind = column(table, str(schema.actions)).type
-    return is_list(kind) and is_text(kind.value_type)

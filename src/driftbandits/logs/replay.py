@@ -157,7 +157,7 @@ def replay(
     work = {"evaluation": evaluation, "model": model, "players": players}
     with Checkpoint(resume, log, question, work) as kept:
         for batch in kept.batches(progress=progress):
-            _play(batch, players, evaluation, model, log.blocks)
+            _play(batch, players, evaluation, model, log)
     found = summary(log, evaluation, list(players), "logged")
     acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
     found = replace(
@@ -176,9 +176,10 @@ def _play(
     players: Mapping[str, Player],
     evaluation: Evaluation,
     model: RewardModel,
-    blocks: int,
+    log: LogReader,
 ) -> None:
     """Let all policies play a batch, and add its rows."""
+    blocks, actions = log.blocks, len(log.action_names)
     usable = batch.known & np.isfinite(batch.propensity)
     evaluation.skipped += int((~usable).sum())
     p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
@@ -192,7 +193,8 @@ def _play(
     if len(rows):
         for name, table in numbers.items():
             evaluation.add(name, rows, table[usable])
-            evaluation.support.want(name, labels[name][usable], batch.count[usable])
+            plays = evaluation.support.plays(name, actions)
+            np.add.at(plays, labels[name][usable], batch.count[usable])
         evaluation.add_logged(rows)
 
 

@@ -44,9 +44,11 @@ class Support:
         """Further rows, as they were logged."""
         self._logged = _added(self._logged, rows.labels[rows.played], rows.count)
 
-    def want(self, policy: str, labels: Ints, shares: Array) -> None:
-        """What a policy plays in further rows: actions, and how much of each."""
-        self._wanted[policy] = _added(self._wanted.get(policy, np.zeros(0)), labels, shares)
+    def plays(self, policy: str, actions: int) -> Array:
+        """How often a policy plays each of the ``actions`` met so far, to be added to."""
+        known = self._wanted.get(policy, np.zeros(0))
+        self._wanted[policy] = np.pad(known, (0, max(0, actions - len(known))))
+        return self._wanted[policy]
 
     def missing(self, policy: str, names: tuple[str, ...]) -> Missing:
         """What a policy plays and the log never did."""

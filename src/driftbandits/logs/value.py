@@ -26,7 +26,7 @@ from .saying import say_lost, say_values
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
-from .targets import Named, Target, entries, parse, stamp, starts
+from .targets import Named, Target, parse, stamp, starts
 
 _FEW = 30.0
 
@@ -112,10 +112,13 @@ def value(
             p = batch.propensity if estimated is None else estimated(batch)
             chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in targets.items()}
             numbers = {name: np.zeros((len(batch), 6)) for name in targets}
+            usable = batch.known & np.isfinite(p)
             for part, theta in model.pieces(batch):
                 for name, table in numbers.items():
-                    _fill(table[part], batch, part, p, chances[name], theta, limits)
-            _count(evaluation, batch, batch.known & np.isfinite(p), numbers, chances)
+                    wanted = evaluation.support.plays(name, len(log.action_names))
+                    rows = (batch, part, p, usable)
+                    _fill(table[part], *rows, chances[name], theta, limits, wanted)
+            _count(evaluation, batch, usable, numbers)
     for target in targets.values():
         if isinstance(target, Named):
             target.check(log)
@@ -127,17 +130,14 @@ def _count(
     batch: Batch,
     usable: Mask,
     numbers: Mapping[str, Array],
-    chances: Mapping[str, Array],
 ) -> None:
     """Add the rows of a batch that have a reward and a propensity."""
     evaluation.skipped += int((~usable).sum())
     rows = batch.where(usable)
     if len(rows) == 0:
         return
-    offered, mine = entries(batch), np.repeat(np.where(usable, batch.count, 0.0), batch.size)
     for name, table in numbers.items():
         evaluation.add(name, rows, table[usable])
-        evaluation.support.want(name, batch.labels[offered], chances[name] * mine)
     evaluation.add_logged(rows)
 
 
@@ -146,11 +146,13 @@ def _fill(
     batch: Batch,
     part: slice,
     p: Array,
+    usable: Mask,
     chances: Array,
     theta: Array,
     limits: tuple[float, float],
+    wanted: Array,
 ) -> None:
-    """Numbers (n, 6) of a part of a batch under one policy."""
+    """Numbers (n, 6) of a part of a batch under one policy; ``wanted`` adds up what it plays."""
     first, size, chosen = batch.first[part], batch.size[part], batch.chosen[part]
     direct, played, share = (np.empty(len(out)) for _ in range(3))
     expect(
@@ -164,9 +166,12 @@ def _fill(
         limits[1],
         chances,
         starts(batch)[part],
+        batch.labels,
+        np.where(usable[part], batch.count[part], 0.0),
         direct,
         played,
         share,
+        wanted,
     )
     reward = np.where(batch.known[part], batch.reward[part], 0.0)
     weight = share / p[part]
