@@ -21,10 +21,10 @@ front-page: reproduce ## and put its regrets into README.md and the documentatio
 test: test-quick test-thorough ## run every test
 
 test-quick: $(VENV)/test ## run the quick tests
-	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) -m "not thorough" $(ARGS)
+	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not thorough" $(ARGS)
 
 test-thorough: $(VENV)/test ## run the long statistical tests
-	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) -m "thorough" tests $(ARGS)
+	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "thorough" tests $(ARGS)
 
 test-lowest: $(VENV)/bin/uv ## run the main tests with the lowest versions that pyproject.toml allows
 	JOBS=$(JOBS) .ci/test-on lowest 3.11 --resolution lowest-direct

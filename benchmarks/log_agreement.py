@@ -1,4 +1,4 @@
-"""Estimates beside those of vw-estimators and obp, on the Open Bandit sample.
+"""Estimates beside those of vw-estimators and obp, on the Open Bandit sample, and their speed.
 
 The sample is inside obp's wheel. obp itself is run where it can be imported, which needs torch:
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ from driftbandits.logs import Log
 from driftbandits.logs.model import RewardModel
 from driftbandits.logs.targets import shares
 
-from .measure import Array, Row, at_most, single
+from .measure import Array, Row, at_most, interleaved, single, summary
 
 try:
     from obp import ope
@@ -66,6 +66,28 @@ def agreement(section: str, folder: Path) -> list[Row]:
     if ope is None:
         rows.append(Row(section, "obp", "not compared", note="it is not installed with torch"))
     return rows
+
+
+def speeds(section: str, log: Log, frame: pd.DataFrame, arms: int) -> list[Row]:
+    """Rows per second of the values of the uniform policy, by every library, side by side."""
+    plays = np.full((len(frame), arms), 1.0 / arms)
+    work: dict[str, Callable[[], Any]] = {
+        "driftbandits": lambda: log.value({"uniform": "uniform"}, period="week"),
+        "vw-estimators": lambda: _vw_estimators(frame, plays),
+    }
+    if ope is not None:
+        work["obp"] = lambda: _obp(frame, plays, np.zeros_like(plays))
+    notes = {
+        "driftbandits": "IPS, SNIPS, DM and DR by week with intervals, its own model, from Parquet",
+        "vw-estimators": "IPS and SNIPS, from arrays",
+        "obp": "IPS, SNIPS, DM and DR of a model that is given, from arrays",
+    }
+    times = interleaved(work, repetitions=3)
+    return [
+        summary(section, library, "values of a fixed policy", len(frame) / times[library].wall,
+                unit="rows/s", note=notes[library])
+        for library in work
+    ]  # fmt: skip
 
 
 def sample(folder: Path) -> Path:

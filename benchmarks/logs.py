@@ -1,14 +1,12 @@
-"""Logs: rows per second of every question, beside Vowpal Wabbit where it does the same work.
+"""Logs: rows per second of every question, beside obp and Vowpal Wabbit on the same work.
 
-Estimates are compared with those of vw-estimators and obp in `log_agreement`.
+Estimates are compared with those of vw-estimators and obp in `log_agreement`; `log_room` has the
+peak memory of every command.
 """
 
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,38 +21,21 @@ import vowpalwabbit
 from driftbandits import DLinUCB
 from driftbandits.logs import Log
 
-from .log_agreement import agreement
+from .log_agreement import agreement, speeds
+from .log_room import room
 from .measure import (
     Aim,
     Array,
     Row,
     Say,
     at_least,
-    at_most,
     interleaved,
     seconds,
-    single,
     summary,
 )
 
 NAME = "logs"
 _DIM, _ARMS = 10, 20
-
-_PEAK = """
-import resource, sys
-import numpy as np
-from driftbandits import DLinUCB
-from driftbandits.logs import Log
-log = Log.open(sys.argv[1], action="x_")
-log.sums(memories=(1000.0,))
-log.memory()
-sets = Log.open(sys.argv[2], catalogue={"all": np.eye(20, 10) + 0.1})
-policy = DLinUCB(dim=10, gamma=0.999, action_bound=9.0)
-sets.value({"u": "uniform"}, period="week")
-sets.replay({"D": policy}, period="week")
-sets.fit(policy)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
-"""
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
@@ -62,8 +43,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = [*_speeds(folder, quick, say), *_dsjson(folder, quick, say)]
-        say("logs: peak memory of a long log")
-        rows.append(_peak(folder, 100_000 if quick else 3_000_000))
+        rows += room(NAME, folder, 30_000 if quick else 300_000, say)
         say("logs: agreement with vw-estimators and obp")
         rows += agreement(NAME, folder)
     return rows
@@ -97,7 +77,10 @@ def _speeds(folder: Path, quick: bool, say: Say) -> list[Row]:
         note = f"{3 * count / (time.process_time() - start):,.0f} per second of one core"
         note += "; two passes: as rewards came, and at once" if "16" in name else ""
         rows.append(_rate("driftbandits", name, rates, aim=at_least(aim), note=note))
-    return rows
+    say("logs: values beside vw-estimators and obp")
+    names = {"chosen": "item_id", "reward": "click", "propensity": "propensity_score"}
+    frame = pa.parquet.read_table(offered).to_pandas().rename(columns=names)
+    return rows + speeds(NAME, sets, frame, _ARMS)
 
 
 def _rate(subject: str, what: str, rates: Array, *, aim: Aim | None = None, note: str = "") -> Row:
@@ -170,24 +153,3 @@ def _dsjson(folder: Path, quick: bool, say: Say) -> list[Row]:
         _rate("driftbandits", "dsjson", n / times["ours"].wall, aim=at_least(3e4)),
         _rate("Vowpal Wabbit", "dsjson", n / times["theirs"].wall, note=note),
     ]
-
-
-def _peak(folder: Path, n: int) -> Row:
-    played, offered = folder / "long.parquet", folder / "long_sets.parquet"
-    _write_played(played, n)
-    _write_offered(offered, n)
-    found = subprocess.run(
-        [sys.executable, "-c", _PEAK, str(played), str(offered)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    peak = float(found.stdout)
-    note = f"sums, memory, value, replay and fit of {n:,} rows; this process: {_own_peak():.0f} MB"
-    return single(
-        NAME, "driftbandits", "peak memory", peak, unit="MB", aim=at_most(500.0), note=note
-    )
-
-
-def _own_peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0

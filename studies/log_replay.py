@@ -1,8 +1,10 @@
 """Replay where the live value is known: the plain one, the tool's, and the tool's at full traffic.
 
-Three articles; every so many visits another one becomes the best. A fair die writes the log. The
-same D-LinUCB then plays live. Plain replay keeps the rows in which the policy and the die agree,
-and forgets that time passed in between.
+Three articles; every so many visits another one becomes the best, at once or slowly, as its rate
+swings between those of the best and of the others. A fair die writes the log, or a logger that
+plays the one that did best lately in four visits of five. The same D-LinUCB then plays live. Plain
+replay keeps the rows in which the policy and the logger agree, and forgets that time passed in
+between.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from driftbandits.logs import Log
 from driftbandits.logs.traffic import FULL
 
 NAME = "log-replay"
-_VISITS, _SETS = 12_000, np.eye(3)
+_VISITS, _SETS = 6000, np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,25 @@ class Setting:
     between: int
     memory: float
     noise: float
+    slow: bool = False
+    adaptive: bool = False
 
     def __str__(self) -> str:
+        kind = "slow change" if self.slow else "change"
+        logger = ", adaptive logger" if self.adaptive else ""
         return (
-            f"rates {self.best:g} and {self.others:g}, change every {self.between:,}, memory "
-            f"{self.memory:g}, noise {self.noise:g}"
+            f"rates {self.best:g} and {self.others:g}, {kind} every {self.between:,}, memory "
+            f"{self.memory:g}, noise {self.noise:g}{logger}"
         )
 
     @property
     def rates(self) -> Array:
         """Click rate of each article in each visit, shape (n, 3)."""
-        leader = np.arange(_VISITS) // self.between % 3
-        return np.where(np.arange(3) == leader[:, None], self.best, self.others)
+        visits = np.arange(_VISITS)[:, None]
+        if self.slow:
+            turn = 2.0 * np.pi * (visits / self.between - np.arange(3)) / 3.0
+            return self.others + (self.best - self.others) * 0.5 * (1.0 + np.cos(turn))
+        return np.where(np.arange(3) == visits // self.between % 3, self.best, self.others)
 
     @property
     def policy(self) -> DLinUCB:
@@ -57,6 +66,10 @@ SETTINGS = (
     Setting(0.25, 0.05, 2000, 250.0, 0.1),
     Setting(0.6, 0.2, 2000, 400.0, 0.1),
     Setting(0.25, 0.05, 1000, 400.0, 0.1),
+    Setting(0.25, 0.05, 2000, 400.0, 0.1, slow=True),
+    Setting(0.25, 0.05, 1000, 400.0, 0.1, slow=True),
+    Setting(0.25, 0.05, 2000, 400.0, 0.1, adaptive=True),
+    Setting(0.25, 0.05, 2000, 400.0, 0.1, slow=True, adaptive=True),
 )
 
 
@@ -73,7 +86,7 @@ class Outcome(NamedTuple):
 
 def run(*, quick: bool, say: Say) -> list[Row]:
     """Mean values and coverage of every setting."""
-    logs, rows = 3 if quick else 20, list[Row]()
+    logs, rows = 3 if quick else 10, list[Row]()
     for setting in SETTINGS:
         say(f"log replay: {setting}")
         found = np.array([outcome(setting, seed) for seed in range(logs)], dtype=float)
@@ -94,23 +107,44 @@ def run(*, quick: bool, say: Say) -> list[Row]:
 
 def outcome(setting: Setting, seed: int) -> Outcome:
     """One log and one live run."""
-    rng, rates, rows = np.random.default_rng(seed), setting.rates, np.arange(_VISITS)
-    chosen = rng.integers(0, 3, _VISITS)
-    clicks = (rng.random(_VISITS) < rates[rows, chosen]).astype(float)
-    frame = pd.DataFrame(
-        {"time": 60.0 * rows, "chosen": chosen, "propensity": 1 / 3, "reward": clicks}
-    )
+    frame = written(setting, np.random.default_rng(seed))
     live = played_live(setting, np.random.default_rng([seed, 9]).random(_VISITS))
     found = Log.open(frame, arms=3).replay({"D-LinUCB": setting.policy})
     one, full = found.of("D-LinUCB"), found.of("D-LinUCB", FULL)
     return Outcome(
         live,
-        plain_replay(setting, chosen, clicks),
+        plain_replay(setting, frame["chosen"], frame["reward"]),
         one["estimate"],
         full["estimate"],
         bool(one["low"] <= live <= one["high"]),
         bool(full["low"] <= live <= full["high"]),
     )
+
+
+def written(setting: Setting, rng: np.random.Generator) -> pd.DataFrame:
+    """The log."""
+    rates, rows = setting.rates, np.arange(_VISITS)
+    if not setting.adaptive:
+        chosen, p = rng.integers(0, 3, _VISITS), np.full(_VISITS, 1 / 3)
+        clicks = (rng.random(_VISITS) < rates[rows, chosen]).astype(float)
+    else:
+        chosen, p, clicks = _adaptive(rates, rng)
+    return pd.DataFrame({"time": 60.0 * rows, "chosen": chosen, "propensity": p, "reward": clicks})
+
+
+def _adaptive(rates: Array, rng: np.random.Generator) -> tuple[Any, Array, Array]:
+    """What a logger plays that prefers the article with the best click rate of late."""
+    chosen, p, clicks = np.empty(_VISITS, dtype=int), np.empty(_VISITS), np.empty(_VISITS)
+    clicked, shown = np.zeros(3), np.zeros(3)
+    for t in range(_VISITS):
+        chances = np.full(3, 0.1)
+        chances[np.argmax(clicked / np.maximum(shown, 1.0))] += 0.7
+        chosen[t] = k = rng.choice(3, p=chances)
+        p[t], clicks[t] = chances[k], rng.random() < rates[t, k]
+        clicked, shown = 0.998 * clicked, 0.998 * shown
+        clicked[k] += clicks[t]
+        shown[k] += 1.0
+    return chosen, p, clicks
 
 
 def played_live(setting: Setting, draws: Array) -> float:
@@ -123,7 +157,7 @@ def played_live(setting: Setting, draws: Array) -> float:
     return total / _VISITS
 
 
-def plain_replay(setting: Setting, chosen: Any, clicks: Array) -> float:
+def plain_replay(setting: Setting, chosen: Any, clicks: Any) -> float:
     """As one would write it: rows that agree, one after the other."""
     player, total, kept = setting.policy, 0.0, 0
     for shown, click in zip(chosen, clicks, strict=True):

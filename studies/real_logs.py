@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +28,15 @@ _WEEK = 48 * 7  # half hours
 def run(*, quick: bool, say: Say, data: Path) -> list[Row]:
     """Every log that the folder has."""
     rows, simulations = list[Row](), 59 if quick else 199
-    logs = {"elec2": _elec2, "upworthy": _upworthy, "open_bandit": _open_bandit}
+    logs: dict[str, Callable[[Path], list[Row]]] = {
+        "elec2": partial(_elec2, simulations=simulations),
+        "upworthy": partial(_upworthy, simulations=simulations),
+        "open_bandit": open_bandit,
+    }
     for name, study in logs.items():
         if (data / name).is_dir():
             say(f"real logs: {name}")
-            rows += study(data / name, simulations)
+            rows += study(data / name)
         else:
             rows.append(Row(NAME, name, "not in the folder", note=f"no {name}/", failed=True))
     return rows
@@ -98,7 +104,7 @@ def _upworthy(folder: Path, simulations: int) -> list[Row]:
     ]  # fmt: skip
 
 
-def _open_bandit(folder: Path, simulations: int) -> list[Row]:
+def open_bandit(folder: Path) -> list[Row]:
     """The click rate of the other logger, by its shares of items per position."""
     rows = []
     for campaign, arms in _CAMPAIGNS.items():

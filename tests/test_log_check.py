@@ -38,6 +38,8 @@ def test_what_is_counted() -> None:
     )
     assert found["mean of 1/propensity"] == pytest.approx((1 / frame["propensity"]).mean())
     assert found.periods["rows"].tolist() == [3, 2]
+    assert any("--mature-after" in line for line in found.warnings)  # a reward is missing
+    assert found.sentence == "5 rows from 0 h to 10 h: 2 things to look at first, below."
     with pytest.raises(KeyError):
         found["nonsense"]
 
@@ -55,6 +57,10 @@ def test_dropped_rows_are_reported() -> None:
 def test_a_log_without_propensities_says_so() -> None:
     found = Log.open(world(rounds=50).frame.drop(columns="propensity")).check()
     assert any("no propensities" in line for line in found.warnings)
+    assert found["mean number of actions"] == 5
+    some = world(rounds=50).frame
+    some.loc[3:20, "propensity"] = np.nan
+    assert Log.open(some).check()["mean of 1/propensity"] == pytest.approx(5.0)
 
 
 def test_the_binomial_p_value() -> None:
@@ -91,6 +97,8 @@ def test_uneven_arms_of_an_aggregated_test_are_found() -> None:
             "propensity": 0.25,
         }
     )
+    by_arm = Log.open(frame.assign(chosen=frame["x"]), arms=4).check()
+    assert by_arm["actions never played"] == 0
     found = Log.open(frame, action=("x",)).check(period="10")
     tests = found.propensities.set_index("period")["p"]
     assert (tests.loc[["20 h"]] < 1e-6).all()

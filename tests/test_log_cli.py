@@ -65,8 +65,11 @@ def test_value(log: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert set(table["policy"]) == {"uniform", "D-LinUCB", "LinUCB:ridge=1.0", "logging"}
     assert {"IPS", "SNIPS", "DM", "DR", "IPS, anytime"} <= set(table["estimator"])
-    assert "accepted" in result.output
+    assert "of its rewards" in result.output
     assert not table.duplicated().any()
+    told = (tmp_path / "value.txt").read_text()
+    assert "uniform would have earned" in told
+    assert "D-LinUCB learned from" in told
 
 
 def test_fit(log: Path, tmp_path: Path) -> None:
@@ -103,6 +106,16 @@ def test_a_schema_file_and_options(log: Path, tmp_path: Path) -> None:
     schema.write_text('time = "when"\nreward = "nonsense"\narms = ["a", "b", "c", "d", "e"]\n')
     result = run("check", path, "--schema", schema, "--reward", "click")
     assert "rows" in result.output
+
+
+def test_a_report_keeps_the_answers_that_there_are(tmp_path: Path) -> None:
+    frame = world(rounds=200).frame.assign(count=2.0)
+    frame.to_parquet(tmp_path / "aggregated.parquet")
+    words = ["--policy", "uniform", "--policy", "D-LinUCB:gamma=0.99", "--simulations", 59]
+    run("report", tmp_path / "aggregated.parquet", *words, "--out", tmp_path / "log.html")
+    page = (tmp_path / "log.html").read_text()
+    assert "uniform would have earned" in page
+    assert "values of D-LinUCB:gamma=0.99: replay needs one decision per row" in page
 
 
 def failure(*words: object) -> str:

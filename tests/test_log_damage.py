@@ -108,6 +108,21 @@ def test_a_text_that_is_no_time_or_no_list_is_a_bad_row(tmp_path: Path) -> None:
     assert [row for row, _ in log.findings.examples] == [5, 10]
 
 
+def test_a_text_that_is_no_number_is_a_bad_row_and_an_empty_one_is_missing() -> None:
+    frame = FRAME.assign(
+        reward=FRAME["reward"].astype(str), propensity=FRAME["propensity"].astype(str)
+    )
+    frame.loc[4, "reward"], frame.loc[5, "reward"], frame.loc[9, "propensity"] = "free", "", "half"
+    with pytest.raises(LogError, match="row 5: reward is no finite number"):
+        list(Log.open(frame).batches())
+    log = Log.open(frame, on_bad="drop")
+    (batch,) = log.batches()
+    assert [row for row, _ in log.findings.examples] == [5, 10]
+    assert np.flatnonzero(~batch.known).tolist() == [4]  # the sixth row, after one was dropped
+    with pytest.raises(LogError, match="'reward' must hold numbers, got 'free'"):
+        list(Log.open(frame.assign(reward="free")).batches())
+
+
 def test_no_good_row_and_no_reward_are_said() -> None:
     policy = DLinUCB(dim=2, gamma=0.9, action_bound=9.0)
     with pytest.raises(LogError, match="no row of the log can be right; row 1: propensity"):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from studies.log_memory import WORLDS, costs, heavy_tailed
+from studies.log_memory import PROMISED, WORLDS, costs, draw, heavy_tailed
 from studies.log_memory import World as Played
 
 from driftbandits import DLinUCB
 from driftbandits.logs import Log
+from driftbandits.logs.memory import say_memory
 from driftbandits.logs.passes import Pass, Stretch, Trace, single_units
-from driftbandits.logs.resuming import Checkpoint
 from driftbandits.logs.setup import rounded_up
 from log_worlds import world
 
@@ -160,7 +159,7 @@ def test_memory_finds_the_pace_of_the_world() -> None:
     assert still.snippet.startswith("policy = LinUCB(dim=3, noise=")
     slow = Log.open(world(kind="rotate", rounds=4000, noise=0.3).frame).memory()
     fast = Log.open(world(kind="rotate", rounds=500, noise=0.3).frame).memory()
-    assert fast.best < slow.best < 400
+    assert fast.predictor < slow.predictor < 400
     assert slow.hours == pytest.approx(slow.best, rel=0.01)  # one decision per hour
     assert "decisions" in slow.sentence
     assert f"gamma={slow.gamma:.6g}" in slow.snippet
@@ -168,12 +167,11 @@ def test_memory_finds_the_pace_of_the_world() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("played", [*WORLDS[:2], WORLDS[5], *WORLDS[-4:]], ids=str)
-def test_the_chosen_memory_costs_little_regret(played: Played) -> None:
+def test_the_best_memory_costs_little_regret(played: Played) -> None:
     # Regret of the policy in the snippet, beside the best memory of the grid, on the same worlds;
     # and of the best predictor at 0.3 of the radius, about the best in hindsight. Eight logs each.
-    chosen, best = costs(played, 8)
-    assert chosen <= 0.1
-    assert best <= 0.1
+    found = costs(played, 8)
+    assert {what: cost for what, cost in found.items() if what in PROMISED and cost > 0.1} == {}
 
 
 def test_the_snippet_is_the_policy_that_was_confirmed() -> None:
@@ -186,16 +184,35 @@ def test_the_snippet_is_the_policy_that_was_confirmed() -> None:
     assert policy.noise == found.setup.noise == pytest.approx(0.3, rel=0.1)
     assert policy.theta_bound == found.setup.theta_bound == pytest.approx(1.0, rel=0.25)
     least = int(found.table["regret"].argmin())
-    assert found.chosen == found.table["memory"].iloc[least]
+    assert found.best == found.table["memory"].iloc[least]
+    assert found.hours == found.table["hours"].iloc[least]
 
 
-def test_without_sets_the_best_predictor_is_chosen() -> None:
+def test_the_answer_names_the_predictor_and_the_earner() -> None:
+    # At the theorem's radius exploring costs most here: a longer memory loses less.
+    log = Log.open(draw(WORLDS[9], 0)[1])
+    found = log.memory()
+    assert found.predictor < found.best
+    assert found.table["evidence"].max() == float(
+        found.table.loc[found.table["predictor"], "evidence"].iloc[0]
+    )
+    assert f"{say_memory(found.predictor)} decisions" in found.sentence
+    assert f"loses least with a memory of {say_memory(found.best)} decisions" in found.sentence
+    assert f"gamma={1 - 1 / found.best:.6g}" in found.snippet
+    drift = log.drift(simulations=59)
+    said = drift.evidence.iloc[int(drift.evidence["regret"].argmin())]
+    assert said["best"]
+    assert drift.evidence["best"].sum() == 1
+    assert f"gamma={1 - 1 / said['memory']:.6g}" in drift.snippet
+
+
+def test_without_sets_the_best_predictor_is_best() -> None:
     w = world(kind="rotate", rounds=800, noise=0.3)
     played = w.actions[np.arange(800), w.frame["chosen"]]
     frame = w.frame.drop(columns=["actions", "chosen"]).assign(a=played.tolist())
     found = Log.open(frame, action="a").memory()
     assert found.table["regret"].isna().all()
-    assert found.chosen == found.best < 400
+    assert found.best == found.predictor < 400
 
 
 @pytest.mark.parametrize("value", [0.3, 0.30000000000000004, 1.0, 9.995, 1234567.0, 1.001e-9])
@@ -231,35 +248,3 @@ def test_hours_and_decisions_agree_where_decisions_are_even() -> None:
     by_rounds, by_hours = log.memory(), log.memory(clock="hours")
     # The rate counts 600 decisions in 599 hours.
     np.testing.assert_allclose(by_rounds.table["evidence"], by_hours.table["evidence"], rtol=1e-2)
-
-
-def test_a_pass_continues_where_it_was(tmp_path: Path) -> None:
-    frame = world(kind="rotate", rounds=900, delay=9000.0).frame
-    expected = Log.open(frame, rows=100).memory().table
-    part = tmp_path / "memory.npz"
-
-    class Stop(Exception):  # noqa: N818
-        pass
-
-    def stop(done: int, total: int | None) -> None:
-        if done >= 500:
-            raise Stop
-
-    save = Checkpoint.save
-
-    def always(self: Checkpoint, *, now: bool = False) -> None:
-        save(self, now=True)
-
-    try:
-        Checkpoint.save = always  # type: ignore[method-assign]
-        with pytest.raises(Stop):
-            Log.open(frame, rows=100).memory(resume=part, progress=stop)
-        assert part.exists()
-        seen: list[int] = []
-        again = Log.open(frame, rows=100)
-        found = again.memory(resume=part, progress=lambda done, total: seen.append(done)).table
-    finally:
-        Checkpoint.save = save  # type: ignore[method-assign]
-    assert min(seen) > 400
-    np.testing.assert_array_equal(found["evidence"], expected["evidence"])
-    assert not part.exists()

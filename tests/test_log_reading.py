@@ -127,6 +127,29 @@ def test_named_actions_go_through_features() -> None:
         np.testing.assert_array_equal(batch.actions(i, 1), expected)
 
 
+def test_actions_may_be_features_by_name(tmp_path: Path) -> None:
+    features = Features(action={"length": Number(800, 400)})
+    offers = [{"a": {"length": 600}, "b": {"length": 1000}}, {"b": {"length": 700}}]
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {"time": float(t), "actions": offer, "chosen": "b", "reward": 1.0}
+        for t, offer in enumerate(offers)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    texts = pd.DataFrame(rows).assign(actions=[json.dumps(offer) for offer in offers])
+    for data in (path, texts):
+        batches = list(Log.open(data, features=features).batches())
+        assert [int(k) for batch in batches for k in batch.chosen] == [1, 0]
+        sets = [batch.actions(i, 1) for batch in batches for i in range(len(batch))]
+        for found, offer in zip(sets, offers, strict=True):
+            np.testing.assert_array_equal(found, features.encode({}, offer))
+    with pytest.raises(LogError, match="named actions need features"):
+        Log.open(path)
+    odd = texts.assign(actions='{"b": 3}')
+    with pytest.raises(LogError, match="features of an action must be a dictionary, got 3"):
+        list(Log.open(odd, features=features).batches())
+
+
 def test_rewards_that_ripen_are_the_default() -> None:
     frame = pd.DataFrame(
         {
@@ -154,7 +177,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("chosen", {"chosen": -1}, "chosen is outside the set: -1"),
     ("arrival", {"reward_time": -1.0}, "reward before its decision"),
     ("time", {"time": 3600.0}, "time goes backwards"),
-    ("reward", {"reward": np.inf}, "reward is not finite"),
+    ("reward", {"reward": np.inf}, "reward is no finite number"),
     ("actions", {"actions": [[np.nan, 0.0]] * 3}, "an action has entries that are not finite"),
     ("id", {"id": "7"}, "duplicate id: 7"),
 ]

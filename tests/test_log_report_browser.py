@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    w = world(kind="rotate", rounds=500, noise=0.3)
+    w = world(kind="rotate", rounds=600, noise=0.3)
     log = Log.open(w.frame)
     page = LogReport(
         title="Log <i>& more</i>",
@@ -52,9 +52,9 @@ def test_all_answers_are_there(page: Browser) -> None:
     assert page.find_element(By.TAG_NAME, "h1").text == "Log <i>& more</i>"
     headings = [h.text for h in page.find_elements(By.TAG_NAME, "h2")]
     assert headings == [
-        "Health", "Drift", "Memory", "Values by period", "What cannot be answered", "Configuration",
+        "Health", "Drift", "Memory", "Values", "What cannot be answered", "Configuration",
     ]  # fmt: skip
-    for name, traces in (("drift", 1), ("memory", 2), ("value", 3)):
+    for name, traces in (("drift", 1), ("memory", 2), ("whole", 4), ("value", 3)):
         script = f"return document.getElementById('{name}-plot').data?.length"
         until(partial(page.execute_script, script))
         drawn = page.execute_script(script)
@@ -64,6 +64,33 @@ def test_all_answers_are_there(page: Browser) -> None:
     assert "reward_bounds" in text
     assert "DLinUCB(dim=3" in page.find_element(By.ID, "snippet").text
     assert "Accepted" in page.find_element(By.ID, "value").text
+
+
+def test_the_answers_come_first_and_say_whose_value_a_replay_is(page: Browser) -> None:
+    short = page.find_element(By.CSS_SELECTOR, "header .short").text
+    assert "600 rows from" in short
+    assert "Payoffs drift" in short
+    assert "live, by a model of the log" in short
+    assert "of its rewards: the value of a policy that learned from less than live" in short
+    labels = "return document.getElementById('whole-plot').data.map(trace => trace.name)"
+    logged, *others = page.execute_script(labels)
+    assert logged == "logged"
+    assert any(label == "D-LinUCB, live (model)" for label in others)
+    assert any(label.startswith("D-LinUCB, replayed with") for label in others)
+    same = (
+        "const [a, b] = ['whole', 'value'].map(n => document.getElementById(n + '-plot').data"
+        ".find(t => t.name === 'logged')); return (a.marker.color === b.line.color)"
+    )
+    assert page.execute_script(same)
+
+
+def test_long_tables_open(page: Browser) -> None:
+    folded = page.find_element(By.CSS_SELECTOR, "#health details")
+    rows = folded.find_element(By.TAG_NAME, "table")
+    assert not rows.is_displayed()
+    # By script: the page scrolls smoothly, and a click would land where the summary was.
+    page.execute_script("arguments[0].click()", folded.find_element(By.TAG_NAME, "summary"))
+    until(rows.is_displayed)
 
 
 def test_a_dark_page_has_other_colours(page: Browser) -> None:

@@ -16,6 +16,7 @@ COMMAND = "from driftbandits.__main__ import main; main()"
     [
         ("click", ["policies"], COMMAND, "experiments"),
         ("click", ["serve"], COMMAND, "service"),
+        ("pandas", ["log"], COMMAND, "logs"),
         ("httpx", [], "import driftbandits.client", "client"),
     ],
 )

@@ -16,19 +16,36 @@ def main() -> None:
 
 
 def _command_line() -> Callable[[], None]:
-    serves = sys.argv[1:2] == ["serve"]
+    verb = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        # A server has to be back quickly: it comes without what only other commands need.
-        if serves:
+        # A server has to be back quickly, and a log needs the room: they come without what only
+        # other commands need.
+        if verb == "serve":
             from .cli_service import serve_alone as run
+        elif verb == "log":
+            run = _log_alone()
         else:
             from .cli import main as run
     except ModuleNotFoundError as error:
-        extra = "service" if serves else "experiments"
+        extra = {"serve": "service", "log": "logs"}.get(verb, "experiments")
         sys.exit(
             f"driftbandits: the command line needs {error.name}; "
             f"install the extra: pip install 'driftbandits[{extra}]'"
         )
+    return run
+
+
+def _log_alone() -> Callable[[], None]:
+    """`driftbandits log`, without the other commands."""
+    from .cli_errors import exit_codes
+    from .cli_log import log_group
+    from .cli_service import CONTEXT
+
+    def run() -> None:
+        with exit_codes("with --out, the same command goes on from here"):
+            name = "driftbandits log"
+            log_group.main(sys.argv[2:], prog_name=name, standalone_mode=False, **CONTEXT)
+
     return run
 
 

@@ -37,12 +37,15 @@ _ABOUT_INPUT = (
 
 
 @contextmanager
-def exit_codes() -> Iterator[None]:
-    """Turn errors about input, files and memory into a message and an exit code."""
+def exit_codes(continues: str = "the same command goes on from here") -> Iterator[None]:
+    """Turn errors about input, files and memory into a message and an exit code.
+
+    ``continues`` says what to do after an interruption.
+    """
     try:
         yield
     except click.exceptions.Abort:
-        click.secho("interrupted; the same command goes on from here", fg="yellow", err=True)
+        click.secho(f"interrupted; {continues}", fg="yellow", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()

@@ -1,9 +1,13 @@
-"""The command group ``driftbandits log``: questions to a log of one's own."""
+"""The command group ``driftbandits log``: questions to a log of one's own.
+
+Pictures are loaded when they are drawn, so that a long log has the room until then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .agent import Agent
 from .agent.learning import RULES, Rule
 from .cli_log_options import Command, features_of, open_log, reading
+from .cli_log_words import Words, show_quantities
 from .core.storage import atomic_write
 from .logs import CannotAnswer, Log, Value
 from .logs.candidates import Facts, candidate, is_fixed
@@ -67,8 +72,16 @@ def _out(what: str) -> Callable[[Command], Command]:
     return click.option(
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
-        help=f"Folder for {what}.",
+        help=f"Folder for {what}. An interrupted command continues from it.",
     )
+
+
+def _part(out: Path | None, name: str) -> Path | None:
+    """Where an interrupted command continues from: a hidden file in its folder."""
+    if out is None:
+        return None
+    out.mkdir(parents=True, exist_ok=True)
+    return out / f".{name}.part.npz"
 
 
 @contextmanager
@@ -87,16 +100,19 @@ def _write(out: Path | None, name: str, frame: pd.DataFrame) -> None:
 
 
 def _draw(out: Path | None, name: str, found: Any) -> None:
-    """Draw what was found, by the function of figures.logs that is called after the command."""
-    if out is not None:
-        from .figures import logs, style  # here: they load matplotlib, a fourth of the start
+    if out is None:
+        return
+    from .figures.logs import plot_drift, plot_memory, plot_value
+    from .figures.style import save
 
-        for path in style.save(getattr(logs, f"plot_{name}")(found), out / name):
-            click.echo(f"picture: {path}")
+    plot: dict[str, Callable[[Any], Any]]
+    plot = {"drift": plot_drift, "memory": plot_memory, "value": plot_value}
+    for path in save(plot[name](found), out / name):
+        click.echo(f"picture: {path}")
 
 
 def _show(frame: pd.DataFrame) -> None:
-    click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.6g}"))
+    click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.4g}"))
 
 
 def _say(warnings: Any, *, colour: str = "yellow") -> None:
@@ -112,8 +128,9 @@ def check(period: str, out: Path | None, **options: Any) -> None:
     """Is the log sound: rows, gaps, rewards, delays, duplicates, overlap, propensities."""
     log = open_log(options)
     with _bar("checking") as progress:
-        found = log.check(period=period, progress=progress)
-    _show(found.summary)
+        found = log.check(period=period, resume=_part(out, "check"), progress=progress)
+    click.secho(found.sentence, bold=True)
+    show_quantities(found.summary)
     _say(found.warnings)
     for row, reason in log.findings.examples:
         click.echo(f"dropped row {row}: {reason}")
@@ -148,9 +165,15 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
     """Do payoffs drift: level, differences and contexts, with p-values, and when."""
     log = open_log(options)
     with _bar("looking for drift") as progress:
-        found = log.drift(simulations=simulations, seed=seed, clock=clock, progress=progress)
+        found = log.drift(
+            simulations=simulations,
+            seed=seed,
+            clock=clock,
+            resume=_part(out, "drift"),
+            progress=progress,
+        )
     click.secho(found.sentence, bold=True)
-    _show(found.table)
+    show_quantities(found.table)
     click.echo(found.snippet)
     _write(out, "drift.csv", found.table)
     _draw(out, "drift", found)
@@ -159,25 +182,18 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
 @log_group.command()
 @reading
 @_CLOCK
-@_out("memory.csv, memory_instant.csv and a picture; an interrupted run continues from it")
+@_out("memory.csv, memory_instant.csv and a picture")
 def memory(clock: str, out: Path | None, **options: Any) -> None:
-    """Which memory predicts best, in decisions and in hours."""
+    """Which memory a policy should have, in decisions and in hours, and which predicts best."""
     log = open_log(options)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-    resume = None if out is None else out / ".memory.part.npz"
     with _bar("predicting") as progress:
-        found = log.memory(clock=clock, resume=resume, progress=progress)
+        found = log.memory(clock=clock, resume=_part(out, "memory"), progress=progress)
     click.secho(found.sentence, bold=True)
-    columns = ["memory", "hours", "evidence", "best"]
     _show(found.table.dropna(axis=1, how="all"))
     click.echo(found.snippet)
-    _write(out, "memory.csv", found.table[columns])
-    instant = found.table.assign(
-        evidence=found.table["instant"],
-        best=found.table["instant"] == found.table["instant"].max(),
-    )
-    _write(out, "memory_instant.csv", instant[columns])
+    _write(out, "memory.csv", found.table[["memory", "hours", "evidence", "best"]])
+    instant = found.table.assign(evidence=found.table["instant"])
+    _write(out, "memory_instant.csv", instant[["memory", "hours", "evidence"]])
     _draw(out, "memory", found)
 
 
@@ -209,7 +225,7 @@ _PROPENSITIES = click.option(
 @_LEARN
 @_SHARE
 @_PROPENSITIES
-@_out("value.csv, weights.csv and a picture")
+@_out("value.csv, weights.csv, value.txt and a picture")
 def value(
     policies: tuple[str, ...],
     period: str,
@@ -221,23 +237,21 @@ def value(
 ) -> None:
     """What policies would have earned, by period, with intervals.
 
-    Fixed policies have IPS, SNIPS, DM and DR. Policies that learn are replayed on the real clock.
+    Fixed policies have IPS, SNIPS, DM and DR. Policies that learn are replayed on the real clock:
+    their DR is the value of a policy that learned from the accepted rows alone. What it would have
+    earned live, with all of its rewards, is told by the row at full traffic, with a model's help.
     """
     log = open_log(options)
     names = policies or ("uniform",)
-    found = _values(log, names, period, learn, share, propensities)
+    found = _values(log, names, period, learn, share, propensities, out)
     table = pd.concat([v.table for v in found], ignore_index=True).drop_duplicates()
-    _show(table[table["period"] == "all"])
-    for one in found:
-        for name, rate in one.acceptance.items():
-            click.echo(f"{name}: accepted {rate:.1%} of the rows")
-        if one.lost is not None:
-            click.echo(
-                "the logger lost {:.6g} per decision [{:.6g}, {:.6g}] against the best candidate "
-                "chosen on other periods".format(*one.lost)
-            )
-        _say(one.warnings)
-        _say([f"cannot answer {line}" for line in one.refused], colour="red")
+    answers = Words.of(found)
+    for line in answers.said:
+        click.secho(line, bold=True)
+    _show(table[table["period"] == "all"].drop(columns="period"))
+    _say(answers.warnings)
+    _say(answers.refused, colour="red")
+    answers.write(out, "value.txt")
     _write(out, "value.csv", table)
     _write(out, "weights.csv", pd.concat([v.weights for v in found], ignore_index=True))
     _draw(out, "value", _joined(found))
@@ -250,6 +264,7 @@ def _values(
     learn: str,
     share: float | None,
     propensities: str,
+    out: Path | None,
 ) -> list[Value]:
     """Values of fixed policies, then of those that learn."""
     found = []
@@ -258,7 +273,13 @@ def _values(
     if fixed:
         with _bar("evaluating") as progress:
             found.append(
-                log.value(fixed, period=period, propensities=propensities, progress=progress)
+                log.value(
+                    fixed,
+                    period=period,
+                    propensities=propensities,
+                    resume=_part(out, "value"),
+                    progress=progress,
+                )
             )
     if learning:
         with _console.status("what the log tells the policies"):
@@ -266,15 +287,30 @@ def _values(
         players = {name: candidate(log, name, facts) for name in learning}
         with _bar("replaying") as progress:
             found.append(
-                log.replay(players, learn=learn, share=share, period=period, progress=progress)
+                log.replay(
+                    players,
+                    learn=learn,
+                    share=share,
+                    period=period,
+                    resume=_part(out, "replay"),
+                    progress=progress,
+                )
             )
     return found
+
+
+def _answered(
+    log: Log, names: tuple[str, ...], period: str, learn: str, share: float | None, _: Report
+) -> list[Value]:
+    """Values for the report, whose bars are their own."""
+    return _values(log, names, period, learn, share, "logged", None)
 
 
 def _joined(found: list[Value]) -> Value:
     table = pd.concat([v.table for v in found], ignore_index=True)
     weights = pd.concat([v.weights for v in found], ignore_index=True)
-    return Value(table.drop_duplicates(), weights, None, {}, (), ())
+    acceptance = {name: share for v in found for name, share in v.acceptance.items()}
+    return Value(table.drop_duplicates(), weights, None, acceptance, (), ())
 
 
 @log_group.command()
@@ -315,7 +351,8 @@ def fit(
         )
     with _bar("learning") as progress:
         if wait is None:
-            learned: Policy | Agent = log.fit(policy, rule=rule, progress=progress)
+            resume = _part(out.parent, out.name)
+            learned: Policy | Agent = log.fit(policy, rule=rule, resume=resume, progress=progress)
         elif features is None:
             raise click.UsageError("an agent needs --features, and --context where it has one")
         else:
@@ -370,9 +407,14 @@ def report(
     drifting = asked("drift", lambda p: log.drift(simulations=simulations, progress=p))
     remembered = asked("memory", lambda p: log.memory(progress=p))
     names = policies or ("uniform",)
-    values = asked("values", lambda _: _values(log, names, period, learn, share, "logged"))
+    # What one kind of policy cannot be told, the other may.
+    kinds = [tuple(n for n in names if is_fixed(n) is fixed) for fixed in (True, False)]
+    values: list[Value] = []
+    for kind in filter(None, kinds):
+        question = partial(_answered, log, kind, period, learn, share)
+        values += asked(f"values of {', '.join(kind)}", question) or []
     title = f"Log {options['file'].name}"
     from .figures.log_report import LogReport, write_log_report
 
-    page = LogReport(title, health, drifting, remembered, values or (), refused)
+    page = LogReport(title, health, drifting, remembered, values, refused)
     click.echo(f"report: {write_log_report(page, out)}")

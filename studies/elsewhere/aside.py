@@ -1,7 +1,7 @@
 """Environments that nobody had looked at when `AdaptiveLinUCB` was finished.
 
-They were written down afterwards, and played once: new mixtures of levels, units, launches, wear,
-sales, clicks and late rewards. A policy that is changed by what is seen here needs others.
+They were written down afterwards: new mixtures of levels, units, launches, wear, sales, clicks and
+late rewards. A policy that is changed by what is seen here needs others.
 """
 
 from __future__ import annotations

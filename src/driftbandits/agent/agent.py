@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.arrays import Array, finite, one_of, positive, whole
 from ..features import Features, SlotTable
-from ..features.inputs import id_text, named_actions
+from ..features.inputs import id_text, id_texts, named_actions
 from ..policies import Policy
 from . import saving
 from .catalogue import Catalogue, Offer
@@ -126,6 +126,16 @@ class Agent:
         self._snapshots = Snapshots()
         self._lock = RLock()
 
+    def __repr__(self) -> str:
+        return (
+            f"<Agent with {type(self._policy).__name__} of dim {self._policy.dim}: "
+            f"{self._decided} decided, {self.open} open>"
+        )
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
+        """Copied and pickled as what `save` writes: the lock stays behind."""
+        return type(self).from_bytes, (self.to_bytes(),)
+
     @property
     def features(self) -> Features:
         """The declaration; with more slots than at first where actions needed them."""
@@ -194,7 +204,7 @@ class Agent:
             context: What is known of the occasion: a dictionary or a row of a data frame.
             actions: What could be shown: a dictionary from ids to features; a list of ids or of
                 ``{"id": …, "features": …}``; or a data frame with one row per action.
-            now: The time.
+            now: The time, a number in the unit of ``wait``, such as ``time.time()``.
             id: Name of the decision; made up unless given.
             exclude: Ids of actions that must not be shown this time.
             baseline: In shadow mode, the id of the action that is shown.
@@ -238,6 +248,10 @@ class Agent:
         it adds nothing; "too_late" for a closed decision; "not_activated" for a deferred one that
         was not shown; "unknown" where there is no such decision, or it closed too long ago.
         """
+        if type(id) is not str:
+            raise ValueError(f"id must be a text, such as choice.id, got {id!r}")
+        if isinstance(reward, (bool, np.bool_)):  # whether there was a click
+            reward = float(reward)
         finite("reward", reward)
         self._move(now)
         decision = self._open.get(id)
@@ -284,7 +298,7 @@ class Agent:
         Open decisions for them close and teach nothing. Only declarations with a block per action
         need this; actions that are described by features just stop being offered.
         """
-        gone = {id_text(action) for action in actions}
+        gone = id_texts("actions", actions)
         catalogue, coordinates = self._catalogue.without(gone)
         self._policy.forget(coordinates)
         self._just_closed = tuple(entry for entry in self._open if entry.action in gone)
@@ -355,7 +369,8 @@ class Agent:
         offer = catalogue.offer(context, named).without(exclude)
         if len(offer.names) < len(ids):
             raise ValueError(
-                f"actions must have {len(ids)} that can be shown, got {len(offer.names)}"
+                f"actions must have {len(ids)} that can be shown, got {len(offer.names)} "
+                f"of {len(named)} after exclude"
             )
         self._check_baseline(baseline, offer)
         if shown is not None and shown not in offer.names:
@@ -462,6 +477,8 @@ class Agent:
 
 def _check_policy(policy: Policy, features: Features) -> None:
     """Refuse a policy that the vectors do not fit."""
+    if not isinstance(policy, Policy):
+        raise ValueError(f"policy must be a policy such as AdaptiveLinUCB(dim=…), got {policy!r}")
     if policy.dim != features.dim:
         raise ValueError(f"policy must have dim = {features.dim}, got {policy.dim}")
     if policy.action_bound < features.bound:

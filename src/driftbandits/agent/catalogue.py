@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from ..core.arrays import Array
 from ..features import Features, SlotTable
-from ..features.inputs import id_text
+from ..features.inputs import id_text, id_texts
 
 
 class Offer(NamedTuple):
@@ -19,10 +19,10 @@ class Offer(NamedTuple):
 
     def without(self, exclude: Iterable[Any]) -> Offer:
         """The offer without some actions, which need not be among them."""
-        gone = set(exclude)
+        gone = id_texts("exclude", exclude)
         if not gone:
             return self
-        kept = [k for k, name in enumerate(self.names) if name not in gone]
+        kept = [k for k, name in enumerate(self.names) if id_text(name) not in gone]
         return Offer([self.names[k] for k in kept], self.rows[kept])
 
 

@@ -35,8 +35,8 @@ class Choice:
     round: float
     proposed: str
     actions: tuple[str, ...] = field(repr=False)
-    scores: Array = field(repr=False)
-    propensities: Array = field(repr=False)
+    scores: Array = field(repr=False, compare=False)
+    propensities: Array = field(repr=False, compare=False)
     prediction: float | None = field(repr=False)
 
     @cached_property

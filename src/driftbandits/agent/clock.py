@@ -29,9 +29,20 @@ class Clock:
         A time before the latest one counts as the latest: clocks of machines jump, and what has
         closed stays closed.
         """
-        if not math.isfinite(now):
-            raise ValueError(f"now must be a finite time, got {now!r}")
-        before, self.now = self.now, now if self.now is None else max(self.now, now)
+        latest = _time(now)
+        before, self.now = self.now, latest if self.now is None else max(self.now, latest)
         if self.round_length is None or before is None:
             return 0.0
         return (self.now - before) / self.round_length
+
+
+def _time(now: float) -> float:
+    """A time as a plain number."""
+    try:
+        if math.isfinite(now):
+            return float(now)
+    except TypeError:
+        pass
+    raise ValueError(
+        f"now must be a finite number (of a datetime, its timestamp()), got {now!r}"
+    ) from None

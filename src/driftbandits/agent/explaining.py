@@ -64,11 +64,14 @@ class Explanation:
 
     Attributes:
         drivers: One per coordinate.
+        level: What the policy takes all rewards to have in common, beside the weights; None for
+            policies that have no such thing.
         since: Number of decisions that had been made at the reference; None without one.
         memory: Rounds that the policy remembers, where it says so.
     """
 
     drivers: tuple[Driver, ...]
+    level: float | None
     since: int | None
     memory: float | None
 
@@ -82,14 +85,16 @@ class Explanation:
         return tuple(sorted(known, key=lambda driver: -abs(driver.change)))
 
     def __str__(self) -> str:
-        """The ten largest weights, as a table."""
-        since = "" if self.since is None else f" since decision {self.since}"
-        head = f"{'weight':>9} {'±':>8} {'change':>9}  coordinate (change{since})"
-        lines = [
-            f"{driver.weight:>9.4f} {driver.uncertainty:>8.4f} {driver.change:>9.4f}  {driver.name}"
-            for driver in self.drivers[:10]
-        ]
-        return "\n".join([head, *lines])
+        """The level, and the ten largest weights as a table."""
+        since = "" if self.since is None else f" (change since decision {self.since})"
+        lines = [f"{'weight':>9} {'±':>8} {'change':>9}  coordinate{since}"]
+        if self.level is not None:
+            lines.insert(0, f"{self.level:>9.4f} level: what all rewards have in common")
+        for driver in self.drivers[:10]:
+            change = f"{driver.change:.4f}" if driver.change == driver.change else "-"
+            numbers = f"{driver.weight:>9.4f} {driver.uncertainty:>8.4f} {change:>9}"
+            lines.append(f"{numbers}  {driver.name}")
+        return "\n".join(lines)
 
 
 def explanation(
@@ -112,6 +117,7 @@ def explanation(
     drivers = [Driver(*row) for row in zip(names, *columns, strict=True)]
     return Explanation(
         drivers=tuple(sorted(drivers, key=lambda driver: -abs(driver.weight))),
+        level=getattr(estimate, "level", None),
         since=None if reference is None else reference[0],
         memory=getattr(estimate, "memory", None),
     )

@@ -125,6 +125,16 @@ def entry_suite(
     return dict(zip(templates, members, strict=True))
 
 
+def stored(call: Any) -> bool:
+    """Whether the code of an entry point is on disk, of the present sources.
+
+    True also where nothing is compiled or nothing can be kept: then there is nothing to wait for.
+    """
+    suite = getattr(call, "suite", None)
+    files = getattr(getattr(call if suite is None else suite, "_cache", None), "_cache_file", None)
+    return files is None or files.current()
+
+
 def _bound(
     template: Callable[..., Any], label: str, names: Mapping[str, object]
 ) -> tuple[types.FunctionType, bool]:

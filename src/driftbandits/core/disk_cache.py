@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -167,6 +168,15 @@ class CacheFiles:
         body = self._header(key) + b"\n" + dumps(data)
         with atomic_write(self._path(key), sync=False) as file:
             file.write(hashlib.sha256(body).digest() + body)
+
+    def current(self) -> bool:
+        """Whether there is a file of the present sources, for any key."""
+        begin = repr((numba.__version__, self.stamp))[:-1].encode()
+        for path in self._folder.glob(f"{self._name}.*.nbc"):
+            with suppress(OSError), path.open("rb") as file:
+                if file.read(32 + len(begin))[32:] == begin:
+                    return True
+        return False
 
     def flush(self) -> None:
         """Remove all files of the function."""

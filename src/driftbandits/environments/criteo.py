@@ -5,18 +5,21 @@ licence forbids shipping it, so `load_criteo` takes the path of the user's own c
 stand-in written by `criteo_standin.write_standin`; the result says which of the two it was.
 """
 
+from __future__ import annotations
+
 import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.linalg import svds
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -325,6 +328,8 @@ def _is_standin(ids: Ints) -> bool:
 
 def _one_hot(ids: Ints) -> sparse.csr_array:
     """Indicators of the levels that occur in each column of `ids` (n, 10), side by side."""
+    from scipy import sparse  # much to load, and only here
+
     n, columns = ids.shape
     indices = np.empty((n, columns), dtype=np.int64)
     levels = 0
@@ -342,6 +347,9 @@ def _features(path: Path, one_hot: sparse.csr_array, weights: Floats, *, dim: in
     The start vector of the iteration is fixed, and each singular vector is turned so that its
     entry of largest magnitude is positive: the features are a function of the sample.
     """
+    from scipy import sparse
+    from scipy.sparse.linalg import svds
+
     smaller = min(one_hot.shape)
     if dim >= smaller:
         raise CriteoFileError(

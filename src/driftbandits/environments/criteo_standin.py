@@ -27,7 +27,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from driftbandits.environments.criteo import (
@@ -171,6 +170,7 @@ def _chunks(*, rows: int, seed: int) -> Iterator[dict[str, Ints | Floats]]:
 
 def _intercept(log_odds: Floats) -> float:
     """The constant that, added to `log_odds`, makes the mean click rate `CLICK_RATE`."""
+    from scipy.optimize import brentq  # much to load, and only here
 
     def excess(constant: float) -> float:
         return float(expit(constant + log_odds).mean()) - CLICK_RATE

@@ -62,6 +62,11 @@ def named_actions(actions: Any) -> dict[Any, dict[str, Any]]:
 
 def action_list(actions: Any) -> list[tuple[Any, dict[str, Any]]]:
     """Ids and features of a list or a data frame of actions, in which ids may come again."""
+    if actions is None or isinstance(actions, str):
+        raise FeatureError(
+            "actions must be a dictionary from ids to features, a list or a data frame, "
+            f"got {short(actions)}"
+        )
     if hasattr(actions, "rename_axis") and ID not in actions.columns:
         actions = actions.rename_axis(index=ID).reset_index()
     return [_id_and_features(entry) for entry in records("actions", actions)]
@@ -88,6 +93,13 @@ def id_text(id: Any) -> str:
         raise FeatureError(f"the id of an action {rule}, got {short(id)}") from None
 
 
+def id_texts(what: str, ids: Iterable[Any]) -> set[str]:
+    """Several ids as texts. One text alone would be taken for a list of letters."""
+    if isinstance(ids, str):
+        raise FeatureError(f"{what} must be a list of ids, got {short(ids)}")
+    return {id_text(id) for id in ids}
+
+
 def _id(id: Any) -> Any:
     """``id`` itself, once it is known to be one."""
     if type(id) is not str:
@@ -99,7 +111,7 @@ def _id_and_features(entry: Any) -> tuple[Any, dict[str, Any]]:
     if not isinstance(entry, Mapping):
         return _id(entry), {}
     if ID not in entry:
-        raise FeatureError(f"an action must have an id, got {short(dict(entry))}")
+        raise FeatureError(f"an action in a list must have the key 'id', got {short(dict(entry))}")
     id = _id(entry[ID])
     if entry.keys() <= {ID, "features"}:
         return id, as_mapping(f"action {id!r}", entry.get("features"))

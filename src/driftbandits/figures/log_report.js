@@ -45,18 +45,41 @@ function memoryPlot({ words, evidence, instant }) {
   };
 }
 
-function driftPlot({ times, gain, dated }) {
+function driftPlot({ times, gain, dated, changed }) {
+  const look = layout(
+    { type: dated ? "date" : "linear", title: { text: dated ? "" : "hours" } },
+    { title: { text: "log-evidence for drift" } },
+  );
+  const [from, to] = changed;
+  const shade = { type: "rect", yref: "paper", y0: 0, y1: 1, x0: from, x1: to, fillcolor: variable("--change"), opacity: 0.15, line: { width: 0 } };
   return {
     traces: [{ x: times, y: gain, type: "scatter", mode: "lines", name: "evidence", line: { color: variable("--accent") } }],
-    layout: layout(
-      { type: dated ? "date" : "linear", title: { text: dated ? "" : "hours" } },
-      { title: { text: "log-evidence for drift" } },
-    ),
+    layout: { ...look, shapes: changed.length ? [shade] : [] },
   };
 }
 
-function valuePlot({ policies }) {
-  const traces = policies.map((policy) => ({
+// One line per answer, the logger's on top, with what was logged as a line to compare with.
+function wholePlot({ whole }) {
+  const logged = whole.find((answer) => answer.label === "logged");
+  const traces = whole.map((answer) => ({
+    x: answer.estimate, y: [plain(answer.label)], name: plain(answer.label), type: "scatter", mode: "markers",
+    marker: { color: colorOf(answer), size: 10 },
+    error_x: {
+      type: "data", symmetric: false, array: answer.above, arrayminus: answer.below,
+      color: colorOf(answer), thickness: 2, width: 5,
+    },
+  }));
+  const look = layout(
+    { title: { text: "mean reward" } },
+    { type: "category", autorange: "reversed", showgrid: false },
+  );
+  const line = { type: "line", yref: "paper", y0: 0, y1: 1, line: { color: variable("--muted"), width: 1, dash: "dot" } };
+  const shapes = logged ? [{ ...line, x0: logged.estimate[0], x1: logged.estimate[0] }] : [];
+  return { traces, layout: { ...look, showlegend: false, shapes } };
+}
+
+function valuePlot({ periods }) {
+  const traces = periods.map((policy) => ({
     x: policy.periods, y: policy.estimate, name: plain(policy.label), type: "scatter", mode: "lines+markers",
     line: { color: colorOf(policy), dash: policy.dash },
     error_y: {
@@ -73,13 +96,18 @@ function valuePlot({ policies }) {
   };
 }
 
-const PLOTS = { memory: memoryPlot, drift: driftPlot, value: valuePlot };
+const PLOTS = [
+  ["memory", data.memory, memoryPlot],
+  ["drift", data.drift, driftPlot],
+  ["whole", data.value, wholePlot],
+  ["value", data.value, valuePlot],
+];
 
 function show() {
-  for (const [name, plot] of Object.entries(PLOTS)) {
+  for (const [name, shown, plot] of PLOTS) {
     const place = document.getElementById(`${name}-plot`);
-    if (!place || !data[name]) continue;
-    const { traces, layout } = plot(data[name]);
+    if (!place || !shown) continue;
+    const { traces, layout } = plot(shown);
     Plotly.react(place, traces, layout, CONFIG);
   }
 }

@@ -33,6 +33,9 @@ def plot_memory(memory: Memory) -> Figure:
     axes.axvspan(
         close.min() - half, close.max() + half, color=CHANGE, alpha=0.12, lw=0, label="do as well"
     )
+    if table["regret"].notna().any():
+        best = float(place[table["best"].to_numpy()][0])
+        axes.axvline(best, color=CHANGE, ls="--", lw=1, label="loses least in a model")
     _memory_axis(axes, table["memory"].to_numpy(), table["hours"].to_numpy())
     axes.set(ylabel="log-evidence above never", title="Which memory predicts best")
     figure.legend(loc="outside lower center", ncols=2)
@@ -49,6 +52,12 @@ def plot_drift(drift: Drift) -> Figure:
     if drift.dated:
         moments = [datetime.fromtimestamp(t, UTC) for t in times]
     above.plot(moments, drift.when["gain"])
+    if drift.changed is not None:
+        ends = [
+            datetime.fromtimestamp(t, UTC) if drift.dated else t / 3600.0 for t in drift.changed
+        ]
+        above.axvspan(*ends, color=CHANGE, alpha=0.12, lw=0, label="largest change")
+        above.legend(loc="upper left")
     above.set(ylabel="log-evidence for drift", title=plain(_verdict(drift)))
     above.set_xlabel("" if drift.dated else "hours")
     above.tick_params(axis="x", rotation=30 if drift.dated else 0)
@@ -86,13 +95,20 @@ def plot_value(value: Value, estimator: str = "DR") -> Figure:
             ms=3,
             lw=1,
             color=looks[name].color,
-            label=plain(name if name == LOGGING else f"{name} ({estimator})"),
+            label=plain(name if name == LOGGING else _label(value, name, estimator)),
         )
     every = max(1, len(labels) // 8)
     axes.set_xticks(range(0, len(labels), every), labels[::every], rotation=30, ha="right")
     axes.set(ylabel="mean reward", title="What would have been earned, by period")
     figure.legend(loc="outside lower center", ncols=2)
     return figure
+
+
+def _label(value: Value, name: str, estimator: str) -> str:
+    """A policy that learned says how much of what it would have learned live."""
+    share = value.acceptance.get(name)
+    learned = "" if share is None else f", from {share:.0%} of its rewards"
+    return f"{name} ({estimator}{learned})"
 
 
 def _places(memories: Any) -> Any:
@@ -104,7 +120,7 @@ def _places(memories: Any) -> Any:
 
 def _memory_axis(axes: Axes, memories: Any, hours: Any) -> None:
     place = _places(memories)
-    every = max(1, len(place) // 5)
+    every = max(1, -(-len(place) // 5))
     chosen = [*range(0, len(place) - 1, every), len(place) - 1]
     words = [
         "never" if np.isinf(memories[i]) else f"{memories[i]:,.0f}\n{say_hours(hours[i])}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..policies import Policy, registered
 from .earning import confirmed
+from .first_time import compile_apart
 from .memory import memory
 from .reading import LogReader
 from .schema import LogError
@@ -36,7 +37,7 @@ class Facts:
     def of(cls, log: LogReader, *, with_memory: bool) -> Facts:
         """Facts of a log, from one pass, and others for memory and noise.
 
-        The noise is what the best memory does not predict; without a memory, the spread of rewards.
+        The noise is what the best predictor leaves; without a memory, the spread of rewards.
         """
         far, count, total, squares = 0.0, 0, 0.0, 0.0
         for batch in log.batches():
@@ -49,8 +50,9 @@ class Facts:
         most = 0.5 * log.decisions()
         if not with_memory:
             return cls(far or 1.0, spread or 1.0, most)
+        compile_apart("memory")
         found = confirmed(log, memory(log))
-        return cls(far or 1.0, found.setup.noise, min(found.chosen, most))
+        return cls(far or 1.0, found.setup.noise, min(found.best, most))
 
 
 def candidate(
@@ -59,8 +61,8 @@ def candidate(
     """A policy from ``NAME`` or ``NAME:setting=value,…``, by label or by class.
 
     ``dim`` and ``action_bound`` come from the log; the bound is at least ``least_bound``.
-    ``noise``, and ``gamma``, ``window``, ``period`` or ``length`` from the memory that `Log.memory`
-    chooses, unless given.
+    ``noise``, and ``gamma``, ``window``, ``period`` or ``length`` from the best memory of
+    `Log.memory`, unless given.
     """
     name, _, rest = text.partition(":")
     known = registered()

@@ -15,6 +15,8 @@ from ..core.arrays import Array
 from .batch import Ints
 from .schema import SECONDS, LogError, Schema
 
+# What actions that are no vectors need.
+NEEDS = "set ids need a catalogue (--catalogue), named actions need features (--features)"
 # The year 5138 in seconds since 1970.
 _LATEST = 1e11
 
@@ -24,7 +26,9 @@ def column(batch: pa.RecordBatch, name: str) -> Any:
     index = batch.schema.get_field_index(name)
     if index < 0:
         have = ", ".join(batch.schema.names[:30])
-        raise LogError(f"the log has no column {name!r}; it has {have}")
+        fields = ("time", "chosen", "reward")
+        other = f". Which of them is it? Tell by {name}='…' (--{name} …)" if name in fields else ""
+        raise LogError(f"the log has no column {name!r}; it has {have}{other}")
     found = batch.column(index)
     return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
@@ -66,15 +70,46 @@ def optional(batch: pa.RecordBatch, schema: Schema, field: str) -> Any | None:
 
 
 def floats(array: Any, name: str) -> Array:
-    """An Arrow column as float64; nulls and empty text become NaN."""
+    """An Arrow column as float64; nulls and empty text become NaN, other text infinity.
+
+    So a text that is no number makes its row a bad one, and not one whose number is missing.
+    """
+    values = _readable(array, name)
+    # Arrow's own memory is read-only, and compiled code would be made once more for that.
+    return values if values.flags.writeable else values.copy()
+
+
+def _readable(array: Any, name: str) -> Array:
+    """The same, to be copied or read at once."""
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     try:
         cast = pc.cast(array, pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if is_text(array.type):
+            return _parsed_numbers(array, name)
         raise LogError(f"column {name!r} must hold numbers: {error}") from None
-    values = cast.to_numpy(zero_copy_only=False)
-    return np.ascontiguousarray(values, dtype=np.float64)
+    return np.ascontiguousarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _parsed_numbers(array: Any, name: str) -> Array:
+    """Texts of which some are no numbers; where none is, the column is another one."""
+    texts = array.to_pylist()
+    values = np.array([_number(text) for text in texts])
+    odd = next((text for text, value in zip(texts, values, strict=True) if np.isinf(value)), None)
+    if odd is not None and not np.isfinite(values).any():
+        raise LogError(
+            f"column {name!r} must hold numbers, got {odd!r}; texts become numbers by features "
+            "(--features)"
+        )
+    return values
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text) if text and not text.isspace() else np.nan
+    except ValueError:
+        return np.inf
 
 
 def seconds(array: Any, name: str, unit: str) -> Array:
@@ -162,8 +197,7 @@ def parsed_lists(array: Any) -> Any:
     parsed = [_parsed_list(text) for text in array.to_pylist()]
     if all(value is None for value in parsed):
         raise LogError(
-            f"a column of texts must hold lists as JSON, got {array[0].as_py()!r}; set ids need a "
-            "catalogue"
+            f"a column of texts must hold lists as JSON, got {array[0].as_py()!r}; {NEEDS}"
         )
     try:
         return pa.array(parsed)
@@ -184,5 +218,5 @@ def matrix(data: pa.RecordBatch, names: list[str]) -> Array:
     """Numeric columns side by side, shape (n, columns)."""
     out = np.empty((data.num_rows, len(names)))
     for j, name in enumerate(names):
-        out[:, j] = floats(column(data, name), name)
+        out[:, j] = _readable(column(data, name), name)
     return out

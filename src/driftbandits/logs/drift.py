@@ -15,6 +15,7 @@ actions. Three questions are asked in this way, and a fourth about contexts:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +24,13 @@ import pandas as pd
 
 from ..core.arrays import Array, whole
 from ..core.randomness import stream
-from .batch import Ints
+from .batch import Batch, Ints
+from .dating import largest_change
 from .memory import NOISE, grid, say_hours, say_memory
 from .passes import Pass, Stretch, single_units
 from .periods import say_time
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
 from .setup import Setup
 from .stationary import Fit, Level, centred, simulated
@@ -35,8 +38,8 @@ from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
 
 ALPHA = 0.05
 _LANES = 8
-# Most units in the series of levels and contexts.
-_SERIES = 20_000
+# Most units in the series of levels and contexts, and rows whose rewards are simulated at once.
+_SERIES, _AT_ONCE = 20_000, 2048
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,12 @@ class Drift:
         differences: What sets actions apart; None where single rows cannot tell.
         contexts: The sets of actions; None where they are not logged or never vary.
         when: One row per period of the log: how much evidence for drift it brought.
-        evidence: One row per memory: memory, hours, evidence, for the picture.
+        evidence: One row per memory: memory, hours, evidence, and whether a policy should have it
+            (``best``); where the log has a model, the regret that decides this.
         setup: Noise and bounds for a policy.
         dated: Whether times are dates.
+        changed: Times in seconds between which the largest change lies
+            (`driftbandits.logs.dating`); None where nothing drifts or no change stands out.
     """
 
     p: float
@@ -81,6 +87,7 @@ class Drift:
     evidence: pd.DataFrame
     setup: Setup
     dated: bool
+    changed: tuple[float, float] | None = None
 
     @property
     def drifting(self) -> bool:
@@ -102,14 +109,16 @@ class Drift:
         if np.isinf(self.payoffs.memory):
             return f"{lead} No memory of the vectors follows it; they may lack a constant 1."
         memory = f"{say_memory(self.payoffs.memory)} decisions ({say_hours(self.payoffs.hours)})"
-        return (
-            f"{lead} A memory of about {memory} predicts best; most of the evidence came between "
-            f"{self._peak()}." + self._contexts()
-        )
+        lead = f"{lead} A memory of about {memory} predicts best"
+        return f"{lead}; {self._largest()}.{self._contexts()}"
 
-    def _peak(self) -> str:
-        start, end = busiest(self.when)
-        return f"{say_time(start, dated=self.dated)} and {say_time(end, dated=self.dated)}"
+    def _largest(self) -> str:
+        """When it happened, or that it happens all along."""
+        times = self.when["time"].to_numpy()
+        if self.changed is None or self.changed[1] - self.changed[0] > 0.5 * np.ptp(times):
+            return "payoffs move all along, and no one change stands out"
+        start, end = (say_time(time, dated=self.dated) for time in self.changed)
+        return f"the largest change came between {start} and {end}"
 
     def _contexts(self) -> str:
         if self.contexts is None:
@@ -133,6 +142,9 @@ class Drift:
         start, end = busiest(self.when)
         rows["most evidence from"] = say_time(start, dated=self.dated)
         rows["most evidence to"] = say_time(end, dated=self.dated)
+        if self.changed is not None:
+            ends = (say_time(time, dated=self.dated) for time in self.changed)
+            rows["largest change from"], rows["largest change to"] = ends
         return pd.DataFrame({"quantity": list(rows), "value": list(rows.values())})
 
     @property
@@ -142,7 +154,8 @@ class Drift:
             return f"policy = {self.setup.code(np.inf)}  # no drift found"
         if np.isinf(self.payoffs.memory):
             return f"policy = AdaptiveLinUCB(dim={self.setup.dim})  # drifts, at no one pace"
-        return f"policy = {self.setup.code(self.payoffs.memory)}"
+        best = self.evidence.loc[self.evidence["best"], "memory"].iloc[0]
+        return f"policy = {self.setup.code(float(best))}"
 
 
 def busiest(when: pd.DataFrame) -> tuple[float, float]:
@@ -164,6 +177,7 @@ def drift(
     simulations: int = 199,
     seed: int = 0,
     clock: str = "decisions",
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Drift:
     """Drift of payoffs, level, differences and contexts; see `Drift`.
@@ -174,12 +188,15 @@ def drift(
             number plus one.
         seed: Names the simulations.
         clock: Whether weights fade with ``decisions`` or with ``hours``.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     whole("simulations", simulations, least=59)
     study = _Study(log, simulations, seed, clock)
-    study.fit(progress)
-    study.simulate(progress)
+    question = f"drift {simulations} {seed} {clock}"
+    with Checkpoint(resume, log, question, {"study": study}) as kept:
+        study.fit(kept.batches(progress=progress))
+        study.simulate(kept.batches(stage=1, progress=progress))
     payoffs = study.question("payoffs", study.plain)
     asked = [study.question("differences", one) for one in study.apart]
     differences = max((q for q in asked if q is not None), key=lambda q: q.p, default=None)
@@ -198,10 +215,13 @@ def drift(
             "memory": study.lanes,
             "hours": study.lanes / log.rate,
             "evidence": study.plain.evidence - study.plain.evidence[-1],
+            "best": np.arange(len(study.lanes)) == best,
         }
     )
     setup = Setup.of(study.plain, best, scales=log.scales(), longest=study.longest)
-    return Drift(p, payoffs, level, differences, contexts, when, evidence, setup, log.dated)
+    changed = largest_change(log, seed=seed) if p <= ALPHA else None
+    found = (p, payoffs, level, differences, contexts, when, evidence, setup, log.dated, changed)
+    return Drift(*found)
 
 
 class _Study:
@@ -225,34 +245,40 @@ class _Study:
             Pass(self.lanes, width=log.dim, blocks=1, series=series, noise=NOISE, widths=False)
             for _ in range(2)
         ]
-        self.relative, self.longest = True, 0.0
         self._units: list[Array] = []
+        # One of each per pass.
+        self._walks = [Stretches(log, clock=clock, cut=self.cut) for _ in range(2)]
+        self._levels = [Level(own=grouped) for _ in range(2)]
+        self._draws = [stream(seed, "logs", "drift", name) for name in ("plain", "apart")]
 
-    def fit(self, progress: Progress | None) -> None:
+    @property
+    def longest(self) -> float:
+        """Norm of the longest action that was offered."""
+        return self._walks[0].longest
+
+    def fit(self, batches: Iterable[Batch]) -> None:
         """The stationary fits."""
-        level = Level(own=self.grouped)
-        stretches = self._stretches(progress)
-        for rows, ends in stretches:
+        level = self._levels[0]
+        for rows, ends in self._walks[0].of(batches):
             self.whole_fit.take(rows)
             for fit, scale in zip(self.apart_fits, (None, level(rows, ends)), strict=True):
                 fit.take(centred(rows, ends, self.log.blocks, scale))
-        self.relative, self.longest = level.possible, stretches.longest
         if self.whole_fit.rows < 30:
             raise CannotAnswer(f"drift needs 30 rewards, the log has {self.whole_fit.rows}")
         self.whole_fit.finish()
         for fit in self.apart_fits:
             fit.finish()
 
-    def simulate(self, progress: Progress | None) -> None:
+    def simulate(self, batches: Iterable[Batch]) -> None:
         """Evidence of the logged rewards and of the simulated ones."""
-        plain, apart = (stream(self.seed, "logs", "drift", name) for name in ("plain", "apart"))
-        level = Level(own=self.grouped)
-        for rows, ends in self._stretches(progress):
+        (plain, apart), level = self._draws, self._levels[1]
+        relative = self._levels[0].possible  # no reward of the log was below 0
+        for rows, ends in self._walks[1].of(batches):
             for part, bounds in _pieces(rows, ends):
                 single = bounds if self.grouped else self._plain_units(len(part))
                 drawn = simulated(part, single, self.whole_fit, self.simulations, plain)
                 self.plain.take(drawn, single)
-                scales = (None, level(part, bounds))[: 2 if self.relative else 1]
+                scales = (None, level(part, bounds))[: 2 if relative else 1]
                 for one, fit, scale in zip(self.apart, self.apart_fits, scales, strict=False):
                     differences = centred(part, bounds, self.log.blocks, scale)
                     drawn = simulated(differences, bounds, fit, self.simulations, apart)
@@ -261,9 +287,6 @@ class _Study:
 
     def _plain_units(self, rows: int) -> Ints:
         return single_units(rows, max(1, self.log.width // 16))
-
-    def _stretches(self, progress: Progress | None) -> Stretches:
-        return Stretches(self.log, clock=self.clock, cut=self.cut, progress=progress)
 
     def _unit_means(self, rows: Stretch, ends: Ints) -> Array:
         """Per unit: time, latest arrival, clock, Σ count, Σ count·(r − part of differences)."""
@@ -314,38 +337,41 @@ class _Study:
         """One row per unit: the mean vector of what could be played; None where it never varies."""
         if not self.log.whole:
             return None
-        means, times, clock, done = [], [], [], 0.0
-        size = UNIT * self.stride
+        sums, heads, seen, done = list[Array](), list[Array](), 0, 0.0
         for batch in self.log.batches():
             average = _set_means(batch.vectors, batch.blocks, batch.first, batch.size, self.log)
-            starts = np.arange(0, len(batch), size)
-            widths = np.diff(np.append(starts, len(batch)))
-            means.append(np.add.reduceat(average, starts, axis=0) / widths[:, None])
-            times.append(batch.time[starts])
+            unit = (seen + np.arange(len(batch))) // (UNIT * self.stride)
+            starts = np.flatnonzero(np.diff(unit, prepend=-1))
             ticks = done + np.cumsum(batch.count)
-            clock.append(ticks[starts])
-            done = float(ticks[-1])
-        values = np.concatenate(means)
+            sums.append(np.add.reduceat(average, starts, axis=0))
+            sizes = np.diff(np.append(starts, len(batch)))
+            heads.append(np.stack([unit[starts], sizes, batch.time[starts], ticks[starts]], axis=1))
+            seen, done = seen + len(batch), float(ticks[-1])
+        # A unit that a batch cut in two comes in two pieces.
+        pieces = np.concatenate(heads)
+        first = np.flatnonzero(np.diff(pieces[:, 0], prepend=-1))
+        sizes = np.add.reduceat(pieces[:, 1], first)
+        time, clock = pieces[first, 2], pieces[first, 3]
+        values = np.add.reduceat(np.concatenate(sums), first, axis=0) / sizes[:, None]
         values = values[:, np.ptp(values, axis=0) > 1e-12 * (1.0 + np.abs(values).max(axis=0))]
         if values.shape[1] == 0 or len(values) < 30:
             return None
-        time = np.concatenate(times)
-        return _series(time, time, np.concatenate(clock), values)
+        return _series(time, time, clock, values)
 
     def series_question(self, name: str, rows: Stretch) -> Question | None:
         """Drift of the mean of one or several series, calibrated by random signs per unit."""
-        generator = stream(self.seed, "logs", "drift", name)
         rows = rows.part(rows.known)
-        values = rows.reward
-        mean = values.mean(axis=0)
-        signs = generator.integers(0, 2, (len(rows), self.simulations)) * 2.0 - 1.0
+        mean = rows.reward.mean(axis=0)
         evidence = np.zeros((len(self.lanes), self.simulations + 1))
-        for j in range(values.shape[1]):
-            residual = values[:, j] - mean[j]
-            series = mean[j] + residual[:, None] * signs
-            reward = np.concatenate([values[:, j : j + 1], series], axis=1)
+        for j in range(len(mean)):
             one = Pass(self.lanes, width=1, blocks=1, series=self.simulations + 1)
-            one.take(Stretch(**{**vars(rows), "reward": reward}), single_units(len(rows)))
+            generator = stream(self.seed, "logs", "drift", name)  # the same signs for all series
+            for start in range(0, len(rows), _AT_ONCE):
+                part = rows.part(slice(start, start + _AT_ONCE))
+                values, size = part.reward[:, j : j + 1], (len(part), self.simulations)
+                signs = generator.integers(0, 2, size) * 2.0 - 1.0
+                reward = np.concatenate([values, mean[j] + (values - mean[j]) * signs], axis=1)
+                one.take(Stretch(**{**vars(part), "reward": reward}), single_units(len(part)))
             evidence += one.state.evidence
         gains = evidence.max(axis=0) - evidence[-1]
         p = (1.0 + float((gains[1:] >= gains[0]).sum())) / len(gains)
@@ -353,7 +379,7 @@ class _Study:
         return Question(name, float(gains[0]), p, memory, memory / self.log.rate)
 
 
-def _pieces(rows: Stretch, ends: Ints, most: int = 4096) -> Any:
+def _pieces(rows: Stretch, ends: Ints, most: int = _AT_ONCE) -> Any:
     """Whole units, about ``most`` rows at a time, so that simulated rewards take little room."""
     at = 0
     while at < len(ends) - 1:

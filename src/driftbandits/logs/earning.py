@@ -3,7 +3,7 @@
 D-LinUCB pays for exploring. Its radius shrinks with the memory, so where the radius is wide and
 payoffs drift slowly, a memory that is longer than the best predictor's loses less. How much longer
 depends on the policy's settings. So the policy that is recommended plays a model of the log with
-each memory, and the one with the least regret is chosen.
+each memory, and the one with the least regret is recommended.
 """
 
 from __future__ import annotations
@@ -11,39 +11,56 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from ..core.arrays import Array
 from .memory import Memory
 from .reading import LogReader
 from .schema import CannotAnswer
+from .setup import Setup
 from .world import LogModel, affordable, to_environment
 
-# A model needs so many times the best memory to show how it does.
+# A model needs so many times the best predictor's memory to show how it does.
 _TIMES = 4.0
 
 
 def confirmed(log: LogReader, found: Memory) -> Memory:
-    """The same answer, with the regret per decision of each memory in a model of the log.
+    """The same answer, with the memory that loses least in a model of the log as the best."""
+    return replace(found, table=with_regrets(log, found.table, found.setup, found.predictor))
 
-    There is none where nothing is to be forgotten, where sets of actions are not logged, where
-    rows are aggregated, and where the last rows are too few for the best memory.
+
+def with_regrets(
+    log: LogReader, table: pd.DataFrame, setup: Setup, predictor: float
+) -> pd.DataFrame:
+    """The table of memories, with the ``regret`` per decision of each in a model of the log.
+
+    ``best`` is then the memory with the least. The table stays as it is where there is no model:
+    where nothing is to be forgotten, where sets of actions are not logged, where rows are
+    aggregated, and where the last rows are too few for the memory that predicts best.
     """
-    if np.isinf(found.best) or not log.whole or log.decisions() != log.rows:
-        return found
+    model = _model(log, predictor)
+    if model is None:
+        return table
+    regret = regrets(model, setup, table["memory"].to_numpy())
+    return table.assign(regret=regret, best=np.arange(len(regret)) == np.argmin(regret))
+
+
+def _model(log: LogReader, predictor: float) -> LogModel | None:
+    if np.isinf(predictor) or not log.whole or log.decisions() != log.rows:
+        return None
     rounds = affordable(log)
-    if rounds < _TIMES * found.best:
-        return found
+    if rounds < _TIMES * predictor:
+        return None
     try:
-        model = to_environment(log, memory=found.best, rounds=rounds)
+        return to_environment(log, memory=predictor, rounds=rounds)
     except CannotAnswer:
-        return found
-    return replace(found, table=found.table.assign(regret=regrets(model, found)))
+        return None
 
 
-def regrets(model: LogModel, found: Memory) -> Array:
+def regrets(model: LogModel, setup: Setup, memories: Array) -> Array:
     """Regret per decision of the recommended policy with each memory, shape (M,)."""
-    block, memories = model.block(), found.table["memory"].to_numpy()
+    block = model.block()
     regret = np.empty((len(memories), block.rounds))
     for memory, row in zip(memories, regret, strict=True):
-        found.setup.policy(memory).play(block, regret=row)
+        setup.policy(memory).play(block, regret=row)
     return np.asarray(regret[:, -1] / block.rounds)

@@ -13,9 +13,11 @@ from .batch import Batch
 from .intervals import Anytime, t_interval
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED, Mean, Moments
 from .periods import Periods
+from .support import Missing, Support, lacks
 
 ALL = "all"
 LOGGING = "logging"
+_ANYTIME = "IPS, anytime"
 _ESTIMATORS = {"IPS": WEIGHTED, "DM": DIRECT, "DR": ROBUST}
 _COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
 
@@ -34,6 +36,8 @@ class Evaluation:
     def __init__(self, periods: Periods, bounds: tuple[float, float] | None) -> None:
         self.periods, self.bounds = periods, bounds
         self.cells: dict[str, dict[int | str, Cell]] = {}
+        self.support, self.skipped = Support(), 0
+        self.unanswered: dict[str, Missing] = {}
 
     def add(self, policy: str, batch: Batch, numbers: Array) -> None:
         """Numbers (n, 6) of the rows of a batch under a policy."""
@@ -46,13 +50,23 @@ class Evaluation:
             if cell.anytime is not None:
                 cell.anytime.add(numbers[mine, WEIGHT], numbers[mine, REWARD])
 
-    def finish(self) -> None:
-        """The moments of the whole log are the sums of its periods'."""
-        for cells in self.cells.values():
+    def add_logged(self, batch: Batch) -> None:
+        """Rows as they were logged: all weights are 1."""
+        reward, one = batch.reward, np.ones(len(batch))
+        numbers = np.stack([one, reward, one, reward, reward, reward], axis=1)
+        self.add(LOGGING, batch, numbers)
+        self.support.log(batch)
+
+    def finish(self, names: tuple[str, ...]) -> None:
+        """Sum up the periods, and see which policies play what the log never did."""
+        for policy, cells in self.cells.items():
             cells[ALL].moments = Moments()
             for key, cell in cells.items():
                 if key != ALL:
                     cells[ALL].moments.merge(cell.moments)
+            missing = self.support.missing(policy, names)
+            if policy != LOGGING and lacks(cells[ALL].moments, missing):
+                self.unanswered[policy] = missing
 
     def _cell(self, policy: str, key: int | str) -> Cell:
         cells = self.cells.setdefault(policy, {})
@@ -67,7 +81,10 @@ class Evaluation:
         for policy, cells in self.cells.items():
             for key in sorted(cells, key=lambda k: (k == ALL, k if k != ALL else 0)):
                 rows += _estimates(policy, self._label(key), cells[key])
-        return pd.DataFrame(rows, columns=_COLUMNS)
+        frame = pd.DataFrame(rows, columns=_COLUMNS)
+        for policy, missing in self.unanswered.items():
+            _blank(frame, frame["policy"] == policy, model=missing.share == 0.0)
+        return frame
 
     def _label(self, key: int | str) -> str:
         return ALL if key == ALL else self.periods.label(int(key))
@@ -86,6 +103,7 @@ class Evaluation:
 
     def lost(self, candidates: list[str]) -> tuple[float, float, float] | None:
         """Σ over periods of best-elsewhere minus logged, per decision, with a t interval."""
+        candidates = [name for name in candidates if name not in self.unanswered]
         keys = sorted({k for name in candidates for k in self.cells.get(name, {}) if k != ALL})
         if len(keys) < 2 or not candidates:
             return None
@@ -109,6 +127,17 @@ class Evaluation:
         cells = self.cells[policy]
         first = cells[ALL].moments.first - cells[key].moments.first
         return float(first[ROBUST] / first[ONE]) if first[ONE] > 0 else -np.inf
+
+
+def _blank(frame: pd.DataFrame, mine: pd.Series[bool], *, model: bool) -> None:
+    """Leave out numbers that would look like answers.
+
+    DM stays where the model has seen the actions. The anytime interval stays, without an estimate
+    in it: rows that lack make it wider, not wrong.
+    """
+    kept = frame["estimator"].eq("DM") & model
+    frame.loc[mine & ~kept, "estimate"] = np.nan
+    frame.loc[mine & ~kept & ~frame["estimator"].eq(_ANYTIME), ["low", "high"]] = np.nan
 
 
 def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
@@ -135,5 +164,5 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
     if cell.anytime is not None:
         estimate = moments.mean(unit[WEIGHTED])[0]
         ends = (*cell.anytime.interval(), moments.rows, moments.effective)
-        rows.append((policy, period, "IPS, anytime", estimate, *ends))
+        rows.append((policy, period, _ANYTIME, estimate, *ends))
     return rows

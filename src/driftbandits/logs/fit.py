@@ -12,6 +12,7 @@ from ..events import Advance, Amend, Decide, Event, Learn
 from ..policies import Policy
 from .batch import Batch
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume, fingerprint
 from .schema import CannotAnswer
 
 Learner = TypeVar("Learner", bound=Policy)
@@ -24,6 +25,7 @@ def fit(
     *,
     rule: str = "wait",
     decide: bool | None = None,
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Learner:
     """A copy of ``policy`` that has learned the log, equal to having lived through it.
@@ -40,6 +42,7 @@ def fit(
         decide: Whether the policy also makes each decision anew, which moves the random numbers of
             policies that draw. Needed for equal bits with the policy that wrote the log. By default
             wherever the log holds the sets of actions.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     one_of("rule", rule, RULES)
@@ -50,10 +53,12 @@ def fit(
     if decides and not log.whole:
         raise CannotAnswer("decisions cannot be made anew: the log has no sets of actions")
     life = _Life(log, rule, decides)
-    for batch in log.batches(progress=progress):
-        if (batch.count != 1.0).any():
-            raise CannotAnswer("fit needs one decision per row; this log is aggregated")
-        learner.replay(life.events(batch, float(learner.round)))
+    question = f"fit {fingerprint(policy)} {rule} {decides}"
+    with Checkpoint(resume, log, question, {"learner": learner, "life": life}) as kept:
+        for batch in kept.batches(progress=progress):
+            if (batch.count != 1.0).any():
+                raise CannotAnswer("fit needs one decision per row; this log is aggregated")
+            learner.replay(life.events(batch, float(learner.round)))
     rest = life.due(np.inf)
     if rest:
         learner.replay(rest)

@@ -14,6 +14,7 @@ from .batch import Batch
 from .periods import Periods, say_time
 from .propensities import ALARM, PropensityTests
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume
 
 _SAMPLE = 50_000
 _RARE = 0.01
@@ -34,6 +35,16 @@ class Check:
     periods: pd.DataFrame
     propensities: pd.DataFrame
     warnings: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        found = len(self.warnings)
+        things = f"{found} thing{'s' if found > 1 else ''} to look at first, below"
+        return (
+            f"{int(self['rows']):,} rows from {self['first time']} to {self['last time']}: "
+            f"{things if found else 'nothing wrong was found'}."
+        )
 
     def __getitem__(self, quantity: str) -> Any:
         """The value of a quantity."""
@@ -91,7 +102,8 @@ class _Tally:
     rare: int = 0
     weights: Array = field(default_factory=lambda: np.zeros(2))  # Σw, Σw² towards uniform play
     largest: float = 0.0
-    inverse: Array = field(default_factory=lambda: np.zeros(2))  # Σ1/p, ΣK
+    offered: float = 0.0  # ΣK
+    inverse: Array = field(default_factory=lambda: np.zeros(2))  # Σ1/p and the decisions with a p
     longest_gap: tuple[float, float] = (0.0, np.nan)
 
 
@@ -111,6 +123,7 @@ class _Checking:
         tally = self.tally
         tally.rows += len(batch)
         tally.decisions += float(batch.count.sum())
+        tally.offered += float((batch.count * batch.size).sum())
         self._times(batch)
         known = batch.known
         tally.open += int((~known).sum())
@@ -158,7 +171,7 @@ class _Checking:
             float((batch.count * weight**2).sum()),
         ]
         tally.largest = max(tally.largest, float(weight.max()))
-        tally.inverse += [float((batch.count / p).sum()), float((batch.count * batch.size).sum())]
+        tally.inverse += [float((batch.count / p).sum()), float(batch.count.sum())]
 
     def _by_period(self, batch: Batch) -> None:
         keys = self.periods.of(batch.time)
@@ -176,16 +189,20 @@ class _Checking:
             ]
 
 
-def check(log: LogReader, *, period: str = "auto", progress: Progress | None = None) -> Check:
+def check(
+    log: LogReader,
+    *,
+    period: str = "auto",
+    resume: Resume = None,
+    progress: Progress | None = None,
+) -> Check:
     """Health of a log; see `Check`."""
-    work = None
-    for batch in log.batches(progress=progress):
-        if work is None:
-            span = log.span()
-            periods = Periods.named(period, span=span[1] - span[0], dated=log.dated)
-            work = _Checking(log, periods)
-        work.take(batch)
-    assert work is not None, "a log without a good row is refused by the reader"
+    next(iter(log.batches()))  # refuses a log without a good row
+    span = log.span()
+    work = _Checking(log, Periods.named(period, span=span[1] - span[0], dated=log.dated))
+    with Checkpoint(resume, log, f"check {work.periods}", {"check": work}) as kept:
+        for batch in kept.batches(progress=progress):
+            work.take(batch)
     work.tests.finish()
     tests = work.tests.frame(log.action_names)
     frame = _period_frame(work)
@@ -210,7 +227,8 @@ def smallest_p(tests: pd.DataFrame) -> float:
 
 def _summary(log: LogReader, work: _Checking, tests: pd.DataFrame) -> pd.DataFrame:
     tally, dated = work.tally, log.dated
-    played = tests.groupby("action")["played"].sum() if len(tests) else pd.Series(dtype=float)
+    # Tests of all arms together have no plays of one action.
+    played = tests.dropna(subset=["played"]).groupby("action")["played"].sum()
     w1, w2 = tally.weights
     quantities: dict[str, Any] = {
         "rows": tally.rows,
@@ -235,8 +253,8 @@ def _summary(log: LogReader, work: _Checking, tests: pd.DataFrame) -> pd.DataFra
         "actions never played": int((played == 0).sum()) if log.whole and len(played) else np.nan,
         "largest weight towards uniform play": tally.largest if w2 else np.nan,
         "effective sample size towards uniform play": w1**2 / w2 if w2 else np.nan,
-        "mean of 1/propensity": tally.inverse[0] / tally.decisions if w2 else np.nan,
-        "mean number of actions": tally.inverse[1] / tally.decisions if log.whole else np.nan,
+        "mean of 1/propensity": tally.inverse[0] / tally.inverse[1] if w2 else np.nan,
+        "mean number of actions": tally.offered / tally.decisions if log.whole else np.nan,
         "tests of propensities": int(tests["p"].notna().sum()),
         "smallest p of propensities (Bonferroni)": smallest_p(tests),
     }
@@ -253,7 +271,7 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
     if tally.unlogged == tally.rows:
         out.append("no propensities are logged: values of other policies need them")
     elif tally.unlogged:
-        out.append(f"{tally.unlogged} rows have no propensity")
+        out.append(f"rows without a propensity: {tally.unlogged}")
     w1, w2 = tally.weights
     if w2 and w1**2 / w2 < 0.1 * tally.decisions and log.whole:
         out.append(
@@ -266,6 +284,12 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
         when = ", ".join(dict.fromkeys(bad["period"]))
         out.append(
             f"logged propensities cannot be true (p below {ALARM:g} after {count} tests) in: {when}"
+        )
+    if tally.open and log.schema.mature_after is None:
+        out.append(
+            f"rows without a reward, which are left out: {tally.open}. If a missing one means "
+            f"{log.schema.default:g} after some hours, say after how many (mature_after, "
+            "--mature-after)"
         )
     if tally.repeats:
         out.append(f"{tally.repeats} rows repeat the row before them in everything that is logged")

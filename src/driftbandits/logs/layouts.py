@@ -117,8 +117,18 @@ def described(
     """Context and actions of each row; an action is a dictionary of ``id`` and ``features``."""
     columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
     offered = [_plain(value) for value in column(data, str(schema.actions)).to_pylist()]
-    actions = [[_described(entry) for entry in entries or ()] for entries in offered]
+    actions = [[_described(entry) for entry in _entries(value)] for value in offered]
     return list(zip(_contexts(data, columns), actions, strict=True))
+
+
+def _entries(value: Any) -> list[Any]:
+    """The actions of a row: a list, or a dictionary of features by name, as agents take them.
+
+    Arrow gives all rows of a batch the same names, and nothing for those that a row does not offer.
+    """
+    if isinstance(value, Mapping):
+        return [{"id": k, "features": v} for k, v in value.items() if v is not None]
+    return value if isinstance(value, list) else []
 
 
 def _described(entry: Any) -> dict[str, Any]:
@@ -128,6 +138,8 @@ def _described(entry: Any) -> dict[str, Any]:
     features = {k: v for k, v in entry.items() if k != "id"}
     if set(features) == {"features"}:
         features = features["features"] or {}
+    if not isinstance(features, Mapping):
+        raise LogError(f"features of an action must be a dictionary, got {features!r}")
     id = str(entry["id"]) if "id" in entry else json.dumps(entry, sort_keys=True, default=str)
     return {"id": id, "features": _flat(features)}
 
@@ -180,3 +192,15 @@ def positions(names: Any, sets: Sets, known: Names) -> Ints:
         match = np.flatnonzero(sets.labels[first : first + size] == wanted[i])
         out[i] = match[0] if len(match) else -1
     return out
+
+
+def names_needed(
+    table: pa.RecordBatch, schema: Schema, catalogue: Catalogue | None, features: Encoder | None
+) -> bool:
+    """Whether a log names its actions and no more: then its first rows have to tell the names."""
+    if schema.action is not None or catalogue is not None or features is not None:
+        return False
+    if schema.arms is not None or schema.actions not in table.schema.names:
+        return False
+    kind = column(table, str(schema.actions)).type
+    return is_list(kind) and is_text(kind.value_type)

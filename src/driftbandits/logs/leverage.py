@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..core.arrays import Array
@@ -36,11 +34,3 @@ class Leverage:
         self._sums, self._rows = through[-1], self._rows + len(vectors)
         size = (squares / scales).sum(axis=1)
         return np.asarray((self._bound / np.maximum(size, self._bound)) ** 2)
-
-    def arrays(self) -> dict[str, Any]:
-        """All that a later run needs to continue."""
-        return {"leverage": np.append(self._sums, self._rows)}
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
-        self._sums, self._rows = arrays["leverage"][:-1].copy(), int(arrays["leverage"][-1])

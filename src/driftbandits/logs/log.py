@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, overload
 
 from ..agent import Agent
@@ -11,16 +11,18 @@ from ..core.arrays import Array
 from ..policies import Policy
 from .agents import fit_agent
 from .drift import Drift, drift
-from .earning import confirmed
+from .earning import confirmed, with_regrets
+from .first_time import compile_apart
 from .fit import Learner, fit
 from .health import Check, check
 from .memory import Memory, memory
 from .reading import LogReader, Progress
 from .replay import replay
+from .resuming import Resume
 from .schema import Catalogue, Encoder, Schema
 from .sources import open_source
 from .sums import Sums, sums
-from .targets import Target, parse
+from .targets import Target
 from .value import Value, value
 from .world import LogModel, to_environment
 
@@ -32,7 +34,8 @@ class Log(LogReader):
 
     Use `Log.open`. Nothing is kept in memory but the batch that is being worked on, so a log may be
     longer than memory. Every question takes ``progress``, a function that is told how many rows are
-    done and how many there are (None where only reading tells).
+    done and how many there are (None where only reading tells). Most take ``resume``, a file that
+    keeps what has been done: the same call continues after an interruption.
 
     Attributes:
         schema: What its columns mean.
@@ -90,9 +93,11 @@ class Log(LogReader):
             on_bad=on_bad,
         )
 
-    def check(self, *, period: str = "auto", progress: Progress | None = None) -> Check:
+    def check(
+        self, *, period: str = "auto", resume: Resume = None, progress: Progress | None = None
+    ) -> Check:
         """Is the log sound? See `driftbandits.logs.health.Check`."""
-        return check(self, period=period, progress=progress)
+        return check(self, period=period, resume=resume, progress=progress)
 
     def drift(
         self,
@@ -100,24 +105,36 @@ class Log(LogReader):
         simulations: int = 199,
         seed: int = 0,
         clock: str = "decisions",
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Drift:
-        """Is it drifting? See `driftbandits.logs.drift.drift`."""
-        return drift(self, simulations=simulations, seed=seed, clock=clock, progress=progress)
+        """Is it drifting? See `driftbandits.logs.drift.drift`.
+
+        Where the log holds sets of actions, a model of it decides which memory the snippet has.
+        """
+        compile_apart("drift")
+        found = drift(
+            self, simulations=simulations, seed=seed, clock=clock, resume=resume, progress=progress
+        )
+        if not found.drifting:
+            return found
+        memories = with_regrets(self, found.evidence, found.setup, found.payoffs.memory)
+        return replace(found, evidence=memories)
 
     def memory(
         self,
         *,
         memories: Array | None = None,
         clock: str = "decisions",
-        resume: str | os.PathLike[str] | None = None,
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Memory:
         """Which memory fits? See `driftbandits.logs.memory.memory`.
 
-        Where the log holds sets of actions, a model of it then shows which memory earns most
+        Where the log holds sets of actions, a model of it then shows which memory loses least
         (`driftbandits.logs.earning.confirmed`).
         """
+        compile_apart("memory")
         found = memory(self, memories=memories, clock=clock, resume=resume, progress=progress)
         return confirmed(self, found)
 
@@ -127,6 +144,7 @@ class Log(LogReader):
         *,
         period: str = "auto",
         propensities: str = "logged",
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Value:
         """What would fixed policies have earned? See `driftbandits.logs.value.value`.
@@ -134,8 +152,15 @@ class Log(LogReader):
         A policy is a function of the log and a batch, or a text as on the command line: uniform,
         action:NAME, column:NAME, shares:FILE.csv, frozen:FILE.npz.
         """
-        targets = {n: parse(p) if isinstance(p, str) else p for n, p in policies.items()}
-        return value(self, targets, period=period, propensities=propensities, progress=progress)
+        compile_apart("value")
+        return value(
+            self,
+            policies,
+            period=period,
+            propensities=propensities,
+            resume=resume,
+            progress=progress,
+        )
 
     def replay(
         self,
@@ -146,9 +171,11 @@ class Log(LogReader):
         full_traffic: bool = True,
         period: str = "auto",
         seed: int = 0,
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Value:
         """What would policies that learn have earned? See `driftbandits.logs.replay.replay`."""
+        compile_apart("replay", list(policies.values()))
         return replay(
             self,
             policies,
@@ -157,6 +184,7 @@ class Log(LogReader):
             full_traffic=full_traffic,
             period=period,
             seed=seed,
+            resume=resume,
             progress=progress,
         )
 
@@ -167,6 +195,7 @@ class Log(LogReader):
         *,
         rule: str = ...,
         decide: bool | None = ...,
+        resume: Resume = ...,
         progress: Progress | None = ...,
     ) -> Learner: ...
 
@@ -179,17 +208,21 @@ class Log(LogReader):
         *,
         rule: str | None = None,
         decide: bool | None = None,
+        resume: Resume = None,
         progress: Progress | None = None,
     ) -> Any:
         """A copy of a policy or an agent that has lived through the log.
 
         See `driftbandits.logs.fit.fit` and `driftbandits.logs.agents.fit_agent`. An agent has rules
-        of its own, so it takes neither ``rule`` nor ``decide``.
+        of its own, so it takes neither ``rule`` nor ``decide``; its life cannot be resumed.
         """
         if not isinstance(policy, Agent):
-            return fit(self, policy, rule=rule or "wait", decide=decide, progress=progress)
-        if rule is not None or decide is not None:
-            raise ValueError("an agent has its own rule and decides itself; give neither")
+            compile_apart("fit", [policy])
+            return fit(
+                self, policy, rule=rule or "wait", decide=decide, resume=resume, progress=progress
+            )
+        if rule is not None or decide is not None or resume is not None:
+            raise ValueError("an agent has its own rule, decides itself and cannot be resumed")
         return fit_agent(self, policy, progress=progress)
 
     def sums(

@@ -7,7 +7,6 @@ needed, and nothing later changes an earlier prediction.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from ..core.arrays import Array
 from .batch import Mask
 from .passes import Pass
 from .reading import LogReader, Progress
-from .resuming import Checkpoint, Part
+from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
 from .setup import Setup
 from .units import Stretches, is_aggregated, of_same_time, of_size
@@ -36,9 +35,9 @@ class Memory:
 
     Attributes:
         table: One row per memory: memory in decisions (infinity: never forgets), the same in
-            hours, log-evidence, whether it is the best, whether it does as well (``close``), the
-            evidence had all rewards come at once, and the regret per decision of the recommended
-            policy in a model of the log (NaN where there is none).
+            hours, log-evidence, whether a policy should have it (``best``), whether it predicts
+            best (``predictor``) or as well (``close``), the evidence had all rewards come at once,
+            and the regret per decision of D-LinUCB in a model of the log (NaN where there is none).
         clock: What memories are measured on: decisions or hours.
         setup: Noise and bounds for a policy.
         gain: How many log units closer the closest memory predicts than never forgetting:
@@ -58,30 +57,30 @@ class Memory:
 
     @property
     def best(self) -> float:
-        """The memory that predicts best, in decisions; infinity where none is clearly better."""
-        return float(self.table.loc[self.table["best"], "memory"].iloc[0])
+        """The memory for a policy, in decisions; infinity where it should never forget.
+
+        That with which D-LinUCB loses least in a model of the log; `predictor` where the log has
+        no model (`driftbandits.logs.earning.confirmed`).
+        """
+        return self._of("best", "memory")
 
     @property
     def hours(self) -> float:
         """The same in hours."""
-        return float(self.table.loc[self.table["best"], "hours"].iloc[0])
-
-    @property
-    def chosen(self) -> float:
-        """The memory for a policy, in decisions.
-
-        That with which D-LinUCB earns most in a model of the log; the best predictor where the
-        log has no model (`driftbandits.logs.earning.confirmed`).
-        """
-        regret = self.table["regret"].to_numpy()
-        if np.isnan(regret).all():
-            return self.best
-        return float(self.table["memory"].iloc[int(np.nanargmin(regret))])
+        return self._of("best", "hours")
 
     @property
     def gamma(self) -> float:
-        """The discount γ = 1 − 1/memory of `chosen`; 1 where nothing is to be forgotten."""
-        return 1.0 - 1.0 / self.chosen
+        """The discount γ = 1 − 1/memory of `best`; 1 where nothing is to be forgotten."""
+        return 1.0 - 1.0 / self.best
+
+    @property
+    def predictor(self) -> float:
+        """The memory that predicts best, in decisions; infinity where none is clearly better."""
+        return self._of("predictor", "memory")
+
+    def _of(self, which: str, column: str) -> float:
+        return float(self.table.loc[self.table[which], column].iloc[0])
 
     @property
     def sentence(self) -> str:
@@ -94,14 +93,15 @@ class Memory:
                 "" if len(close) == 1 else f"; any memory from {shortest} decisions on does as well"
             )
             return f"Never forgetting predicts best{rest}."
-        if np.isinf(self.best):
+        if np.isinf(self.predictor):
             return (
                 "No memory predicts clearly closer than never forgetting: the closest is ahead by "
                 f"{gain}. Any memory from {shortest} decisions on does as well."
             )
         ahead = self.table["evidence"].max() - self.table["evidence"].iloc[-1]
+        time = say_hours(self._of("predictor", "hours"))
         return (
-            f"A memory of {say_memory(self.best)} decisions ({say_hours(self.hours)}) predicts "
+            f"A memory of {say_memory(self.predictor)} decisions ({time}) predicts "
             f"best, {ahead:,.1f} log units ahead of never forgetting; {shortest} to {longest} do "
             f"as well. Errors alone bring {gain}." + self._earning()
         )
@@ -109,18 +109,23 @@ class Memory:
     def _earning(self) -> str:
         if self.table["regret"].isna().all():
             return ""
-        return (
-            f" In a model of the log, D-LinUCB loses least with {say_memory(self.chosen)} decisions"
-            " at the radius of its theorem."
+        least = (
+            "with it, too,"
+            if self.best == self.predictor
+            else "if it never forgets"
+            if np.isinf(self.best)
+            else f"with a memory of {say_memory(self.best)} decisions ({say_hours(self.hours)})"
         )
+        return f" In a model of the log, D-LinUCB loses least {least} at the radius of its theorem."
 
     @property
     def snippet(self) -> str:
-        """Configuration of a policy with the chosen memory."""
-        if np.isinf(self.chosen):
-            return f"policy = {self.setup.code(np.inf)}  # nothing to forget"
-        rate = self.hours / self.best
-        return f"policy = {self.setup.code(self.chosen)}  # {say_hours(rate * self.chosen)}"
+        """Configuration of a policy with the best memory."""
+        why = say_hours(self.hours)
+        if np.isinf(self.best):
+            forgets = np.isfinite(self.predictor)
+            why = "loses least in a model of the log" if forgets else "nothing to forget"
+        return f"policy = {self.setup.code(self.best)}  # {why}"
 
 
 def say_memory(memory: float) -> str:
@@ -153,7 +158,7 @@ def memory(
     *,
     memories: Array | None = None,
     clock: str = "decisions",
-    resume: str | os.PathLike[str] | None = None,
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Memory:
     """Prequential evidence for a grid of memories; see `Memory`.
@@ -162,8 +167,8 @@ def memory(
         log: The log.
         memories: Memories in decisions; 15 and "never" unless given.
         clock: Whether weights fade with ``decisions`` or with ``hours``.
-        resume: File that keeps what has been done, every half minute. A later call with the same
-            log and arguments continues from it; at the end it is removed.
+        resume: File that keeps what has been done, about every half minute. A later call with the
+            same log and arguments continues from it; at the end it is removed.
         progress: Told how many rows are done.
     """
     if log.rows < 30:
@@ -177,23 +182,23 @@ def memory(
     ]
     # Predictions of long vectors are refreshed every few rows: the factorisations dominate.
     cut = of_same_time if is_aggregated(log) else of_size(max(1, log.width // 16))
-    walk = Stretches(log, clock=clock, cut=cut, progress=progress)
-    parts: dict[str, Part] = {"walk": walk, "real": passes[0], "instant": passes[1]}
-    kept = Checkpoint(resume, parts, f"memory {clock} {lanes.tolist()} {log.source.stamp}")
-    with ThreadPoolExecutor(2) as threads, kept:
-        for rows, ends in walk:
+    walk = Stretches(log, clock=clock, cut=cut)
+    question, work = f"memory {clock} {lanes.tolist()}", {"walk": walk, "passes": passes}
+    with ThreadPoolExecutor(2) as threads, Checkpoint(resume, log, question, work) as kept:
+        for rows, ends in walk.of(kept.batches(progress=progress)):
             list(threads.map(lambda one, r=rows, e=ends: one.take(r, e), passes))
-            kept.save()
     real, instantly = passes
     if real.state.scored[0] == 0:
         raise CannotAnswer("memory needs rewards that differ; too few are known and not all equal")
-    best, close, gain, error = _verdict(real)
+    predictor, close, gain, error = _verdict(real)
+    predicts_best = np.arange(len(lanes)) == predictor
     table = pd.DataFrame(
         {
             "memory": lanes,
             "hours": lanes / log.rate,
             "evidence": real.evidence,
-            "best": np.arange(len(lanes)) == best,
+            "best": predicts_best,
+            "predictor": predicts_best,
             "close": close,
             "instant": instantly.evidence,
             "regret": np.nan,
@@ -201,12 +206,12 @@ def memory(
     )
     trace = pd.DataFrame(real.trace.values, columns=[say_memory(m) for m in lanes])
     trace.insert(0, "time", real.trace.times)
-    setup = Setup.of(real, best, scales=log.scales(), longest=walk.longest)
+    setup = Setup.of(real, predictor, scales=log.scales(), longest=walk.longest)
     return Memory(table, clock, setup, gain, error, int(real.state.scored[0]), trace)
 
 
 def _verdict(one: Pass) -> tuple[int, Mask, float, float]:
-    """The best memory, those that do as well, and how much closer the closest predicts than never.
+    """The best predictor, those that do as well, and how much closer than never the closest is.
 
     Forgetting has to bring predictions closer, by 2 log units and 2 standard errors. Evidence alone
     does not show that: where noise differs between contexts or has heavy tails, the wide bounds of

@@ -10,7 +10,7 @@ from ..core.arrays import Array
 from .batch import Batch
 from .leverage import Leverage
 from .memory import grid
-from .passes import Clock, Pass, single_units, stretch
+from .passes import Clock, Pass, Stretch, single_units, stretch
 from .reading import LogReader
 
 # Rows after which the parameters are computed anew.
@@ -32,19 +32,32 @@ class RewardModel:
         self._lanes = grid(log, _LANES)
         self._pass = Pass(self._lanes, width=log.width, blocks=log.blocks)
         self._leverage = Leverage(log.width)
+        self._held: Stretch | None = None
+        self._theta: Array | None = None
 
     def pieces(self, batch: Batch) -> Iterator[tuple[slice, Array]]:
-        """Parts of a batch, each with the parameters (B, w) for its rows; then it learns them."""
-        rows = stretch(batch, self._clock(batch), self._scales, self._leverage)
-        for start in range(0, len(batch), _REFRESH):
-            part = slice(start, min(start + _REFRESH, len(batch)))
+        """Parts of a batch, each with the parameters (B, w) for its rows; then it learns them.
+
+        Parameters are refreshed after every 256 rows of the log, wherever batches are cut.
+        """
+        rows, at = stretch(batch, self._clock(batch), self._scales, self._leverage), 0
+        while at < len(batch):
+            waiting = 0 if self._held is None else len(self._held)
+            part = slice(at, min(at + _REFRESH - waiting, len(batch)))
             yield part, self.theta
-            self._pass.take(rows.part(part), single_units(part.stop - part.start, _UNIT))
+            taken = rows.part(part)
+            self._held = taken if self._held is None else self._held.then(taken)
+            if len(self._held) == _REFRESH:
+                self._pass.take(self._held, single_units(_REFRESH, _UNIT))
+                self._held, self._theta = None, None
+            at = part.stop
 
     @property
     def theta(self) -> Array:
         """Parameters per block in the units of the log's vectors, shape (B, w)."""
-        return np.asarray(self._pass.theta(self._best) / self._scales)
+        if self._theta is None:
+            self._theta = np.asarray(self._pass.theta(self._best) / self._scales)
+        return self._theta
 
     @property
     def memory(self) -> float:

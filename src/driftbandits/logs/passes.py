@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from .leverage import Leverage
 RIDGE = 1.0
 # Stretches of time that the errors of differences in evidence are taken from.
 _STRETCHES = 64
-# Rows that are worked on at once: simulated series and errors stay in the cache.
-_PIECE = 8192
+# Rows that are worked on at once, and numbers in their errors: these stay in the cache.
+_PIECE, _NUMBERS = 8192, 1 << 20
 _TRACE = 2048
 
 
@@ -155,9 +154,9 @@ class Pass:
 
     def take(self, rows: Stretch, ends: Ints) -> None:
         """Predict and learn further rows; ``ends`` (U + 1,) bound the units, from 0 to n."""
-        at = 0
+        at, most = 0, min(_PIECE, _NUMBERS // self.state.evidence.size)
         while at < len(ends) - 1:
-            to = max(at + 1, int(np.searchsorted(ends, ends[at] + _PIECE, "right")) - 1)
+            to = max(at + 1, int(np.searchsorted(ends, ends[at] + most, "right")) - 1)
             self._take(rows.part(slice(ends[at], ends[to])), ends[at : to + 1] - ends[at])
             at = to
 
@@ -210,29 +209,6 @@ class Pass:
         order = candidates[np.lexsort((both.arrival[candidates], due[candidates]))]
         return order.astype(np.int64), due[order].astype(np.int64)
 
-    def arrays(self) -> dict[str, Array]:
-        """All that a later run needs to continue."""
-        out = {f"state_{k}": v for k, v in self.state._asdict().items()}
-        out["errors"] = self._errors
-        out |= {f"trace_{k}": v for k, v in self.trace.arrays().items()}
-        out |= {f"closer_{k}": v for k, v in self.closer.arrays().items()}
-        if self._waiting is not None:
-            out |= {
-                f"waiting_{f.name}": getattr(self._waiting, f.name) for f in fields(self._waiting)
-            }
-        return out
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
-        self.state = State(**{k: arrays[f"state_{k}"] for k in State._fields})
-        self._errors = arrays["errors"]
-        if "waiting_time" in arrays:
-            names = [f.name for f in fields(Stretch)]
-            self._waiting = Stretch(**{name: arrays[f"waiting_{name}"] for name in names})
-        for name, trace in (("trace_", self.trace), ("closer_", self.closer)):
-            kept = {k.removeprefix(name): v for k, v in arrays.items() if k.startswith(name)}
-            trace.restore(kept)
-
 
 class Trace:
     """Evidence over time, thinned to a bounded number of points."""
@@ -265,16 +241,6 @@ class Trace:
         if len(gains) < 2:
             return np.full(self.values.shape[1], np.nan)
         return np.asarray(np.sqrt(len(gains)) * gains.std(axis=0, ddof=1))
-
-    def arrays(self) -> dict[str, Array]:
-        """All that a later run needs to continue."""
-        numbers = np.array([self._stride, self._seen], dtype=np.float64)
-        return {"times": self.times, "values": self.values, "numbers": numbers}
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
-        self.times, self.values = arrays["times"], arrays["values"]
-        self._stride, self._seen = (int(x) for x in arrays["numbers"])
 
 
 def single_units(rows: int, size: int = 1) -> Ints:

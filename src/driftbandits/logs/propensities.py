@@ -173,7 +173,10 @@ def _constant(sums: Array) -> bool:
 
 
 def binomial_p(played: float, rows: float, p: float) -> float:
-    """Two-sided p-value of ``played`` out of ``rows`` at probability p."""
-    low = special.betainc(rows - played, played + 1.0, 1.0 - p) if played < rows else 1.0
-    high = special.betainc(played, rows - played + 1.0, p) if played > 0.0 else 1.0
+    """Two-sided p-value of ``played`` out of ``rows`` at probability p.
+
+    By incomplete beta functions, which take rows that count as fractions.
+    """
+    low = 1.0 if played >= rows else special.betainc(rows - played, played + 1.0, 1.0 - p)
+    high = 1.0 if played <= 0.0 else special.betainc(played, rows - played + 1.0, p)
     return float(min(1.0, 2.0 * min(low, high)))

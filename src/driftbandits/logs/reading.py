@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..features import Features
 from .batch import Batch, Ints
-from .columns import column, floats, is_list, is_text, optional, seconds, texts
-from .layouts import layout, positions
+from .columns import column, floats, is_text, optional, seconds, texts
+from .layouts import layout, names_needed, positions
 from .rows import Checker, Findings
 from .schema import Catalogue, Encoder, LogError, Schema
-from .sources import Source
+from .sources import Source, fitting
 from .vector_layouts import Layout, Names, Sets
 
 Progress = Callable[[int, int | None], None]
 
-# Numbers in the columns of a batch, more or less, and rows that scales are taken from.
-_NUMBERS = 4_000_000
-_FIRST = 4096
+# Rows that scales are taken from, and that tell how large sets of actions are.
+_FIRST, _PEEK = 4096, 64
 
 
 class LogReader:
@@ -34,6 +34,7 @@ class LogReader:
         encoded: Whether rows hold contexts and actions by name, for features.
         dated: Whether times are dates; otherwise they are numbers.
         notes: What was noticed while reading it, in words.
+        names: Names of the actions met so far, and their positions.
     """
 
     def __init__(
@@ -48,21 +49,24 @@ class LogReader:
         Checker(on_bad)  # refuses a wrong choice now, not after an hour
         self.source, self.schema = source, schema
         self._on_bad = on_bad
-        self._names = Names()
+        told = "" if catalogue is None else catalogue.stamp
+        self._meaning = f"{schema} {on_bad} {told} {_declared(features)}"
+        self.names = Names()
         self.notes = source.notes
         peek = next((b for b in source.read(0) if b.num_rows), None)
         if peek is None:
             raise LogError(f"{source.name} has no rows")
         _check_columns(peek, schema)
-        if _names_needed(peek, schema, catalogue, features):
+        if names_needed(peek, schema, catalogue, features):
             self._collect_names()
-        self._layout: Layout = layout(peek, schema, catalogue, features, self._names)
+        self._layout: Layout = layout(peek, schema, catalogue, features, self.names)
         self.dim, self.blocks = self._layout.dim, self._layout.blocks
         self.whole, self.encoded = self._layout.whole, features is not None
         self.findings = Findings()
         self.forgot_ids = False
         self.position = 0  # rows read in the pass that is under way
-        self.most = 1  # actions in the largest set that was read
+        self.most = 0  # actions in the largest set that was read
+        self._spread = 0  # numbers that the sets of a row may take, where rows do not share them
         self._ends: tuple[float, float] | None = None
         self._decisions: float | None = None
         self._rows: int = 0
@@ -73,7 +77,12 @@ class LogReader:
     @property
     def action_names(self) -> tuple[str, ...]:
         """Names of the actions met so far; numbers where they have none."""
-        return tuple(self._names.positions)
+        return tuple(self.names.positions)
+
+    @property
+    def stamp(self) -> str:
+        """Changes when the data or its meaning does."""
+        return f"{self.source.stamp()} {self._meaning}"
 
     @property
     def width(self) -> int:
@@ -95,15 +104,17 @@ class LogReader:
         checker = checker or self.checker()
         done, kept = skip, skip > 0
         for table in self.source.read(skip):
-            most = max(1, _NUMBERS // max(1, self._numbers_per_row(table)))
-            for start in range(0, table.num_rows, most):
-                piece = table.slice(start, most)
+            start = 0
+            while start < table.num_rows:
+                piece = table.slice(start, self._fitting(table))
                 batch = checker(self._batch(piece, done, end))
-                done += piece.num_rows
+                start, done = start + piece.num_rows, done + piece.num_rows
                 self.position = done
                 self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
                     kept, self.most = True, max(self.most, int(batch.size.max()))
+                    shared = len(batch.vectors) < int(batch.size.sum())
+                    self._spread = max(self._spread, self.most * (1 if shared else self.width))
                     yield batch
                 if progress is not None:
                     progress(done, self.source.rows)
@@ -187,8 +198,11 @@ class LogReader:
             self._scales = np.where(size > 0.0, size, 1.0)
         return self._scales
 
-    def _numbers_per_row(self, table: pa.RecordBatch) -> int:
-        return int(max(1, int(table.nbytes) // max(1, table.num_rows) // 8))
+    def _fitting(self, table: pa.RecordBatch) -> int:
+        """Rows whose columns and whose sets of vectors take little room."""
+        if self._spread == 0:
+            return _PEEK
+        return fitting(table.num_rows, max(table.nbytes / table.num_rows, 8.0 * self._spread))
 
     def _batch(self, table: pa.RecordBatch, done: int, end: float) -> Batch:
         schema, n = self.schema, table.num_rows
@@ -244,7 +258,7 @@ class LogReader:
             raise LogError("the schema must name the column of what was chosen")
         found = column(table, self.schema.chosen)
         if is_text(found.type):
-            where = positions(found, sets, self._names)
+            where = positions(found, sets, self.names)
             if (where < 0).all() and len(where):
                 self._refuse_names(found)
             return where
@@ -266,7 +280,7 @@ class LogReader:
         for table in self.source.read(0):
             inner = column(table, str(self.schema.actions)).flatten()
             for name in inner.drop_null().unique().to_pylist():
-                self._names(name)
+                self.names(name)
             read += table.num_rows
             if read >= 100_000:
                 break
@@ -278,20 +292,14 @@ class LogReader:
         self.notes = (*self.source.notes, *left_out)
 
 
+def _declared(features: Encoder | None) -> str:
+    """An encoder in words; one of a user's own may be told by its place in memory alone."""
+    return str(features.to_dict()) if isinstance(features, Features) else repr(features)
+
+
 def _check_columns(table: pa.RecordBatch, schema: Schema) -> None:
     """Refuse columns that the user named and the log does not have."""
     for field in ("time", "reward"):
         column(table, getattr(schema, field))
     for field in ("propensity", "reward_time", "count", "id", "policy"):
         optional(table, schema, field)
-
-
-def _names_needed(
-    table: pa.RecordBatch, schema: Schema, catalogue: Catalogue | None, features: Encoder | None
-) -> bool:
-    if schema.action is not None or catalogue is not None or features is not None:
-        return False
-    if schema.arms is not None or schema.actions not in table.schema.names:
-        return False
-    kind = column(table, str(schema.actions)).type
-    return is_list(kind) and is_text(kind.value_type)

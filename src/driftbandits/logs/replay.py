@@ -27,15 +27,15 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch, Ints
-from .evaluation import LOGGING
+from .evaluation import Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume, fingerprint
 from .schema import CannotAnswer
-from .traffic import FULL, draws, modelled, moved, shortage
+from .traffic import FULL, Traffic, draws, moved
 from .value import (
     Value,
-    as_logged,
     check_answerable,
     make_evaluation,
     summary,
@@ -75,8 +75,8 @@ class Player:
         self._waiting = Waiting()
         self.accepted = self.rows = self.above = 0
 
-    def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> None:
-        """Play the rows of a batch; ``out`` (n, 6) gets their numbers."""
+    def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> Ints:
+        """Play the rows of a batch: choices (n,); ``out`` (n, 6) gets the numbers of the rows."""
         policy, waiting = self.policy, self._waiting
         draws = self._draws.random(len(batch))
         choices = np.empty(len(batch), dtype=np.int64)
@@ -98,6 +98,7 @@ class Player:
                 self.accepted += 1
                 waiting.add(batch.arrival[i], actions[played[i]], float(batch.reward[i]), round + i)
         self._fill(batch, choices, p, theta, out)
+        return choices
 
     def _fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
         """Numbers (n, 6) of the rows, given what the policy chose."""
@@ -121,6 +122,7 @@ def replay(
     full_traffic: bool = True,
     period: str = "auto",
     seed: int = 0,
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Value:
     """Values of policies that learn, by period; see `Value`.
@@ -134,9 +136,10 @@ def replay(
             more rows and biases what the policy learns from, where c/p is above 1.
         full_traffic: Whether to add, for the whole log and ``accepted`` rows, what the policy would
             have earned with all of its rewards, with the help of a model
-            (`driftbandits.logs.traffic.shortage`).
+            (`driftbandits.logs.traffic`).
         period: As for `value`.
         seed: Names the draws that accept rows.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     one_of("learn", learn, ("accepted", "all"))
@@ -148,47 +151,66 @@ def replay(
         name: Player(name, policy, learn=learn, share=c, seed=seed)
         for name, policy in policies.items()
     }
-    evaluation, model, skipped = make_evaluation(log, period), RewardModel(log), 0
-    for batch in log.batches(progress=progress):
-        usable = batch.known & np.isfinite(batch.propensity)
-        skipped += int((~usable).sum())
-        p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
-        numbers = {name: np.zeros((len(batch), 6)) for name in players}
-        for part, theta in model.pieces(batch):
-            for name, player in players.items():
-                player.play(_part(batch, part), p[part], theta, log.blocks, numbers[name][part])
-        rows = batch.where(usable)
-        if len(rows):
-            for name, table in numbers.items():
-                evaluation.add(name, rows, table[usable])
-            evaluation.add(LOGGING, rows, as_logged(rows))
-    found = summary(log, evaluation, list(players), skipped, "logged")
+    evaluation, model = make_evaluation(log, period), RewardModel(log)
+    told = {name: fingerprint(policy) for name, policy in policies.items()}
+    question = f"replay {told} {learn} {c} {seed} {evaluation.periods}"
+    work = {"evaluation": evaluation, "model": model, "players": players}
+    with Checkpoint(resume, log, question, work) as kept:
+        for batch in kept.batches(progress=progress):
+            _play(batch, players, evaluation, model, log)
+    found = summary(log, evaluation, list(players), "logged")
     acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
     found = replace(
-        found, acceptance=acceptance, warnings=(*found.warnings, *_cautions(players, learn, c))
+        found,
+        acceptance=acceptance,
+        warnings=(*found.warnings, *_cautions(players, learn, c)),
+        watched=learn == "all",
     )
     if not full_traffic or learn == "all":
         return found
-    return _at_full_traffic(log, policies, found, model.memory, seed)
+    return _at_full_traffic(log, policies, found, seed)
+
+
+def _play(
+    batch: Batch,
+    players: Mapping[str, Player],
+    evaluation: Evaluation,
+    model: RewardModel,
+    log: LogReader,
+) -> None:
+    """Let all policies play a batch, and add its rows."""
+    blocks, actions = log.blocks, len(log.action_names)
+    usable = batch.known & np.isfinite(batch.propensity)
+    evaluation.skipped += int((~usable).sum())
+    p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
+    numbers = {name: np.zeros((len(batch), 6)) for name in players}
+    labels = {name: np.zeros(len(batch), dtype=np.int64) for name in players}
+    for part, theta in model.pieces(batch):
+        for name, player in players.items():
+            choices = player.play(_part(batch, part), p[part], theta, blocks, numbers[name][part])
+            labels[name][part] = batch.labels[batch.first[part] + choices]
+    rows = batch.where(usable)
+    if len(rows):
+        for name, table in numbers.items():
+            evaluation.add(name, rows, table[usable])
+            plays = evaluation.support.plays(name, actions)
+            np.add.at(plays, labels[name][usable], batch.count[usable])
+        evaluation.add_logged(rows)
 
 
 def _at_full_traffic(
-    log: LogReader, policies: Mapping[str, Policy], found: Value, memory: float, seed: int
+    log: LogReader, policies: Mapping[str, Policy], found: Value, seed: int
 ) -> Value:
     """The same answer, with a row at full traffic for each policy."""
-    model = modelled(log, memory)
+    model = Traffic.of(log)
     if model is None:
-        words = "full traffic: too few rows for a model of the log"
+        words = "full traffic: too few rows for a model of the log, or too few rewards among them"
         return replace(found, refused=(*found.refused, words))
     rows = []
     for name, policy in policies.items():
-        worth = shortage(
-            model,
-            policy,
-            found.acceptance[name],
-            settled=log.rows > model.horizon,
-            generator=draws(seed, name),
-        )
+        if np.isnan(found.of(name)["estimate"]):  # the log cannot answer
+            continue
+        worth = model.shortage(policy, found.acceptance[name], draws(seed, name))
         rows.append(moved(found.of(name), worth, log.schema.reward_bounds))
     return replace(found, table=pd.concat([found.table, pd.DataFrame(rows)], ignore_index=True))
 

@@ -1,70 +1,94 @@
-"""Long passes that continue where they were: their parts, written now and then to a file."""
+"""Long questions that continue where they were: their work, written now and then to a file."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from ..core.storage import StateFileError, read_state, write_state
+from .._version import __version__
+from ..core.storage import StateFileError, read_state, state_bytes, write_state
+from ..policies import Policy
+from .batch import Batch
+from .reading import LogReader, Progress
+from .snapshots import restored, written
 
-_SECONDS = 30.0
+Resume = str | os.PathLike[str] | None
+
+# Seconds between two writes, and how many times as long as a write they are at least.
+_SECONDS, _TIMES = 30.0, 20.0
 
 
-class Part(Protocol):
-    """What a pass is made of: something that can be written down and continued."""
-
-    def arrays(self) -> dict[str, Any]:
-        """All that a later run needs to continue."""
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
+def fingerprint(policy: Policy) -> str:
+    """What tells a policy from another one: its configuration and its state."""
+    return hashlib.sha256(state_bytes(*policy.content())).hexdigest()
 
 
 class Checkpoint:
-    """Keeps the parts of a pass in a file; without a path it does nothing.
+    """The rows of a log for a question whose work is kept in a file; without a path in none.
 
-    Entering restores the parts from a file of the same log and question. Leaving without an error
+    Entering puts back the work of the same question to the same log. Leaving without an error
     removes the file. A file of another question, or one that is damaged, is replaced.
+
+    Args:
+        path: Where to keep the work.
+        log: The log.
+        question: All that the answer depends on besides the log.
+        work: What the question has found so far, by name: objects of this package, filled in place.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str] | None, parts: Mapping[str, Part], question: str
-    ) -> None:
+    def __init__(self, path: Resume, log: LogReader, question: str, work: dict[str, Any]) -> None:
         self._path = None if path is None else Path(path)
-        self._parts = parts
-        self._stamp = hashlib.sha256(question.encode()).hexdigest()
-        self._saved = time.monotonic()
+        self._log = log
+        stamp = "" if path is None else f"{__version__} {log.stamp} {question}"
+        self._stamp = hashlib.sha256(stamp.encode()).hexdigest()
+        self._checker = log.checker()
+        self._work = {"work": work, "names": log.names}
+        self._stage, self._done = 0, 0
+        self._saved, self._pause = time.monotonic(), _SECONDS
 
     def __enter__(self) -> Self:
         if self._path is not None and self._path.exists():
             try:
                 header, arrays = read_state(self._path)
+                if header.get("question") == self._stamp:
+                    restored(header["work"], arrays, {**self._work, "checker": self._checker})
+                    self._stage, self._done = header["stage"], header["done"]
             except StateFileError:
-                return self
-            if header.get("question") == self._stamp:
-                for name, part in self._parts.items():
-                    mark = f"{name}/"
-                    part.restore(
-                        {k.removeprefix(mark): v for k, v in arrays.items() if k.startswith(mark)}
-                    )
+                pass
         return self
 
-    def save(self, *, now: bool = False) -> None:
-        """Write the parts down if the last time is half a minute ago, or ``now``."""
-        if self._path is None or (time.monotonic() - self._saved < _SECONDS and not now):
+    def batches(self, *, stage: int = 0, progress: Progress | None = None) -> Iterator[Batch]:
+        """The rows that are left of a pass; none of one that is over.
+
+        ``stage`` counts the passes of a question from 0. What came with a batch has to be in the
+        work when the next one is asked for.
+        """
+        if stage < self._stage:
             return
-        arrays = {
-            f"{name}/{key}": value
-            for name, part in self._parts.items()
-            for key, value in part.arrays().items()
-        }
-        write_state(self._path, {"question": self._stamp}, arrays, sync=False)
+        if stage > self._stage:
+            self._stage, self._done, self._checker = stage, 0, self._log.checker()
+        rows = self._log.batches(checker=self._checker, skip=self._done, progress=progress)
+        for batch in rows:
+            position = self._log.position
+            yield batch
+            self._done = position
+            self._save()
+
+    def _save(self) -> None:
+        """Write the work down if the last time is long ago."""
+        start = time.monotonic()
+        if self._path is None or start - self._saved < self._pause:
+            return
+        tree, arrays = written({**self._work, "checker": self._checker})
+        header = {"question": self._stamp, "stage": self._stage, "done": self._done, "work": tree}
+        write_state(self._path, header, arrays, sync=False)
         self._saved = time.monotonic()
+        self._pause = max(_SECONDS, _TIMES * (self._saved - start))
 
     def __exit__(
         self,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..core.arrays import Array
 from .batch import Batch, Ints, Mask
 from .schema import LogError
 
@@ -17,6 +17,7 @@ _BACKWARDS = "time goes backwards"
 LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
 # Ids that are remembered to find duplicates: 8 bytes each.
 _IDS = 8_000_000
+_WAITING = 65_536
 
 
 @dataclass
@@ -40,6 +41,16 @@ class Findings:
                 self.examples.append((row, reason))
 
 
+class _Seconds:
+    """Lengths of time that are written out only where a row needs them."""
+
+    def __init__(self, lengths: Array) -> None:
+        self._lengths = lengths
+
+    def __getitem__(self, row: int) -> str:
+        return f"by {self._lengths[row]:,.6g} s"
+
+
 class Checker:
     """Checks rows in order; it carries the latest time and the ids from batch to batch."""
 
@@ -50,26 +61,10 @@ class Checker:
         self._bounds = bounds or (-LARGEST, LARGEST)
         self.latest = -np.inf
         # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
-        self.young = self.old = np.zeros(0, dtype=np.uint64)
+        # The latest wait apart until they are worth a merge.
+        self.latest_ids = self.young = self.old = np.zeros(0, dtype=np.uint64)
         self.forgot_ids = False
         self.findings = Findings()
-
-    def arrays(self) -> dict[str, Any]:
-        """All that a later run needs to continue."""
-        found = json.dumps([self.findings.counts, self.findings.examples]).encode()
-        return {
-            "latest": np.array([self.latest, self.forgot_ids], dtype=np.float64),
-            "young": self.young,
-            "old": self.old,
-            "findings": np.frombuffer(found, dtype=np.uint8),
-        }
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
-        self.latest, self.forgot_ids = float(arrays["latest"][0]), bool(arrays["latest"][1])
-        self.young, self.old = arrays["young"], arrays["old"]
-        counts, examples = json.loads(arrays["findings"].tobytes())
-        self.findings = Findings(counts, [(row, reason) for row, reason in examples])
 
     def __call__(self, batch: Batch) -> Batch:
         """The rows that can be right; the others are stopped at or recorded."""
@@ -92,9 +87,10 @@ class Checker:
 
     def _reasons(self, batch: Batch) -> list[str]:
         """One reason per row, empty for a good one; the first that applies."""
+        behind = self._behind(batch)
         tests: list[tuple[Mask, str, Any]] = [
             (~np.isfinite(batch.time), "time is missing or no time", None),
-            (self._backwards(batch), _BACKWARDS, batch.time),
+            (behind > 0, _BACKWARDS, _Seconds(behind)),
             (batch.size < 1, "the set of actions is missing, unknown or has odd vectors", None),
             (
                 (batch.chosen < 0) | (batch.chosen >= np.maximum(batch.size, 1)),
@@ -107,7 +103,7 @@ class Checker:
                 batch.propensity,
             ),
             (batch.propensity < _LEAST_P, f"propensity is below {_LEAST_P:g}", batch.propensity),
-            (np.isinf(batch.reward), "reward is not finite", batch.reward),
+            (np.isinf(batch.reward), "reward is no finite number", batch.reward),
             (
                 (batch.reward < self._bounds[0]) | (batch.reward > self._bounds[1]),
                 f"reward is outside [{self._bounds[0]:g}, {self._bounds[1]:g}]",
@@ -116,7 +112,7 @@ class Checker:
             (
                 batch.arrival < batch.time,
                 "reward before its decision",
-                batch.arrival - batch.time,
+                _Seconds(batch.time - batch.arrival),
             ),
             (
                 ~((batch.count > 0) & (batch.count <= _MOST)),
@@ -138,11 +134,12 @@ class Checker:
                     reasons[i] = words if values is None else f"{words}: {values[i]}"
         return reasons
 
-    def _backwards(self, batch: Batch) -> Mask:
+    def _behind(self, batch: Batch) -> Array:
+        """Seconds by which the time of each row lies before that of an earlier one, or less."""
         times = np.concatenate([[self.latest], np.nan_to_num(batch.time, nan=-np.inf)])
         so_far = np.maximum.accumulate(times)
         self.latest = float(so_far[-1])
-        return np.asarray(batch.time < so_far[:-1])
+        return np.asarray(so_far[:-1] - np.nan_to_num(batch.time, nan=np.inf))
 
     @staticmethod
     def _odd(batch: Batch, odd: Mask) -> Mask:
@@ -162,14 +159,24 @@ class Checker:
         texts = np.where(present, batch.id, "").astype(object)
         codes = pd.util.hash_array(texts, categorize=False)
         again = _among(codes, self.young) | _among(codes, self.old)
+        again |= _among(codes, self.latest_ids)
         _, firsts = np.unique(codes, return_index=True)
         repeated = np.ones(len(codes), dtype=bool)
         repeated[firsts] = False
         if len(self.young) > _IDS // 2:
             self.forgot_ids = self.forgot_ids or len(self.old) > 0
             self.old, self.young = self.young, self.young[:0]
-        self.young = np.union1d(self.young, codes[present])
+        self.latest_ids = _merged(self.latest_ids, codes[present])
+        if len(self.latest_ids) > max(_WAITING, len(self.young) // 8):
+            self.young, self.latest_ids = _merged(self.young, self.latest_ids), self.young[:0]
         return np.asarray(present & (again | repeated))
+
+
+def _merged(ordered: Any, more: Any) -> Any:
+    """Both arrays as an ordered one; of two that are ordered, in linear time."""
+    both = np.concatenate([ordered, more])
+    both.sort(kind="stable")
+    return both
 
 
 def _among(codes: Any, ordered: Any) -> Mask:

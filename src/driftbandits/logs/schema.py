@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -168,6 +169,12 @@ class Catalogue:
         self.vectors: Array = np.concatenate(rows)
         self.labels = labels
         self.names = tuple(dict.fromkeys(labels))
+
+    @property
+    def stamp(self) -> str:
+        """Changes when the sets do."""
+        told = f"{self.first} {self.size} {self.labels}".encode()
+        return hashlib.sha256(told + self.vectors.tobytes()).hexdigest()
 
     @property
     def dim(self) -> int:

@@ -18,13 +18,17 @@ def _expect(
     largest: float,
     probabilities: Array,
     start: Ints,
+    labels: Ints,
+    weights: Array,
     direct: Array,
     played: Array,
     share: Array,
+    wanted: Array,
 ) -> None:
-    """Σ_a π(a) q̂(a), q̂ of the played action and its π, for every row.
+    """Σ_a π(a) q̂(a), q̂ of the played action and its π, for every row; Σ weight·π per action.
 
     ``theta`` (B, w) has one parameter per block; q̂ = ⟨x, θ_block⟩ is held within bounds.
+    ``wanted`` (L,) adds up what the policy plays, by the actions' labels.
     """
     for i in range(first.size):
         total, mine = 0.0, 0.0
@@ -32,6 +36,7 @@ def _expect(
             p = probabilities[start[i] + k]
             if p == 0.0 and k != chosen[i]:
                 continue
+            wanted[labels[first[i] + k]] += weights[i] * p
             row, at = vectors[first[i] + k], theta[blocks[first[i] + k]]
             q = 0.0
             for j in range(row.size):

@@ -8,41 +8,40 @@ from ..core.arrays import Array
 from .batch import Batch
 from .reading import LogReader
 
-_MEMORY = 2000.0
+_MEMORY, _STEP = 2000.0, 100
 
 
 class RunningShares:
-    """How often each action was played lately when it could be, from earlier batches of rows.
+    """How often each action was played lately when it could be, from earlier rows.
 
     p̂ = (plays + 1)/(rows that could + K), each with a memory of about 2,000 rows, taken before the
-    rows it is used for, in steps of 100 rows.
+    rows it is used for, in steps of 100 rows of the log.
     """
 
     def __init__(self, log: LogReader) -> None:
         self._log = log
-        self._plays = np.zeros(0)
-        self._could = np.zeros(0)
+        # Per action: plays and rows that could, faded up to the last step, and those since.
+        self._sums, self._since, self._rows = np.zeros((2, 0)), np.zeros((2, 0)), 0
 
     def __call__(self, batch: Batch) -> Array:
         """Estimated propensities of the rows of the next batch, shape (n,)."""
-        out = np.empty(len(batch))
-        for start in range(0, len(batch), 100):
-            part = np.arange(start, min(start + 100, len(batch)))
-            self._grow(len(self._log.action_names))
-            label = batch.labels[batch.played[part]]
-            size = batch.size[part]
-            out[part] = (self._plays[label] + 1.0) / (self._could[label] + size)
-            kept = 1.0 - len(part) / _MEMORY
-            self._plays *= kept
-            self._could *= kept
-            np.add.at(self._plays, label, 1.0)
+        out, at = np.empty(len(batch)), 0
+        self._grow(len(self._log.action_names))
+        while at < len(batch):
+            part = slice(at, min(at + _STEP - self._rows, len(batch)))
+            label, size = batch.labels[batch.played[part]], batch.size[part]
+            out[part] = (self._sums[0, label] + 1.0) / (self._sums[1, label] + size)
+            np.add.at(self._since[0], label, 1.0)
             offsets = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
             offered = batch.labels[np.repeat(batch.first[part], size) + offsets]
-            np.add.at(self._could, offered, 1.0)
+            np.add.at(self._since[1], offered, 1.0)
+            self._rows += part.stop - part.start
+            if self._rows == _STEP:
+                self._sums = (1.0 - _STEP / _MEMORY) * self._sums + self._since
+                self._since, self._rows = np.zeros_like(self._since), 0
+            at = part.stop
         return out
 
     def _grow(self, size: int) -> None:
-        missing = size - len(self._plays)
-        if missing > 0:
-            self._plays = np.append(self._plays, np.zeros(missing))
-            self._could = np.append(self._could, np.zeros(missing))
+        missing = ((0, 0), (0, max(0, size - self._sums.shape[1])))
+        self._sums, self._since = np.pad(self._sums, missing), np.pad(self._since, missing)

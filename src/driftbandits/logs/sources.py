@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import mmap
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +33,17 @@ _KINDS = {
 }
 
 
+# Bytes of a batch, more or less: wide rows come in shorter batches.
+BYTES = 4 << 20
+# Bytes of a Parquet column that are read at once, and rows that tell how wide rows are.
+_BUFFER, _PEEK = 1 << 18, 64
+
+
+def fitting(rows: int, bytes_per_row: float) -> int:
+    """As many rows as take about `BYTES`, at least 1 and at most ``rows``."""
+    return int(max(1.0, min(rows, BYTES / max(bytes_per_row, 1.0))))
+
+
 class Reader(Protocol):
     """Opens a stream; see `Source`."""
 
@@ -44,14 +57,14 @@ class Source:
 
     Attributes:
         name: What messages call it.
-        stamp: Changes when the data does, so that a resumed run continues on the same data.
+        stamp: Tells what changes when the data does, for a run that continues on the same data.
         rows: Number of rows, or None where only reading tells.
         read: ``read(skip)`` opens the stream after the first ``skip`` rows; ``read(skip, names)``
             may leave out all columns but these.
     """
 
     name: str
-    stamp: str
+    stamp: Callable[[], str]
     rows: int | None
     read: Reader
     notes: tuple[str, ...] = ()
@@ -66,7 +79,12 @@ def open_source(data: Any, *, rows: int, drop: bool = False, kind: str | None = 
     if isinstance(data, (str, os.PathLike)):
         return _file(Path(data), rows, drop, kind)
     table = _table(data)
-    stamp = f"{table.num_rows}:{table.schema}:{table.nbytes}"
+
+    def stamp() -> str:
+        digest = hashlib.blake2b(str(table.schema).encode())
+        for batch in table.to_batches(max_chunksize=rows):
+            digest.update(batch.serialize())
+        return digest.hexdigest()
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         yield from map(plain, table.slice(skip).to_batches(max_chunksize=rows))
@@ -100,7 +118,7 @@ def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     kind = "dsjson" if kind is None and known == "jsonl" and is_dsjson(path) else known
-    status = path.stat()
+    stamp = f"{path.stat().st_size}:{path.stat().st_mtime_ns}"
     with _readable(path, kind):
         count, read, notes = _READERS[kind](path, rows, drop)
 
@@ -108,7 +126,7 @@ def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
         with _readable(path, kind):
             yield from map(plain, read(skip, names))
 
-    return Source(path.name, f"{status.st_size}:{status.st_mtime_ns}", count, guarded, notes)
+    return Source(path.name, lambda: stamp, count, guarded, notes)
 
 
 @contextmanager
@@ -125,11 +143,15 @@ Opened = tuple[int | None, Reader, tuple[str, ...]]
 
 
 def _parquet(path: Path, rows: int, drop: bool) -> Opened:
-    with pa.parquet.ParquetFile(path, pre_buffer=False) as file:
+    # A buffer, since the columns of a row group would be read whole without one.
+    options: dict[str, Any] = {"pre_buffer": False, "buffer_size": _BUFFER}
+    with pa.parquet.ParquetFile(path, **options) as file:
         total = file.metadata.num_rows
+        first = next(file.iter_batches(batch_size=_PEEK), None)
+        rows = fitting(rows, first.nbytes / _PEEK) if first is not None else rows
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        with pa.parquet.ParquetFile(path, pre_buffer=False) as file:
+        with pa.parquet.ParquetFile(path, **options) as file:
             groups: list[int] = []
             left = skip
             for group in range(file.num_row_groups):
@@ -160,13 +182,20 @@ def _text(parse: Callable[[Path, bool], Iterator[pa.RecordBatch]]) -> Callable[.
 
 def _arrow(path: Path, rows: int, drop: bool) -> Opened:
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(path)) as file:
-            try:
-                reader = pa.ipc.open_file(file)
-                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            except pa.ArrowInvalid:
-                batches = iter(pa.ipc.open_stream(file))
-            yield from _cut(_skipped(map(_validated, batches), skip), rows)
+        if path.stat().st_size == 0:
+            raise pa.ArrowInvalid("it is empty")
+        with path.open("rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            reader = pa.ipc.open_file(pa.py_buffer(pages))
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        except pa.ArrowInvalid:
+            batches = iter(pa.ipc.open_stream(pa.py_buffer(pages)))
+        for batch in _cut(_skipped(map(_validated, batches), skip), rows):
+            yield batch
+            if hasattr(mmap, "MADV_DONTNEED"):
+                # What was read counts as this process's memory until it is let go.
+                pages.madvise(mmap.MADV_DONTNEED)
 
     return None, read, ()
 
@@ -211,7 +240,8 @@ def _skipped(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.Record
 
 
 def _cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The stream in batches of at most ``rows``."""
+    """The stream in batches of at most ``rows``, and of a bounded size."""
     for batch in batches:
-        for start in range(0, batch.num_rows, rows):
-            yield batch.slice(start, rows)
+        most = fitting(rows, batch.nbytes / max(batch.num_rows, 1))
+        for start in range(0, batch.num_rows, most):
+            yield batch.slice(start, most)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from ..core.arrays import Array
@@ -82,13 +84,15 @@ class Level:
         self.possible = self.possible and bool((reward >= 0.0).all())
         weight = np.where(rows.known, rows.count, 0.0)
         sums = np.stack([_unit_sums(reward * weight, ends), _unit_sums(weight, ends)])
-        from scipy.signal import lfilter  # here: it loads all of scipy, for one question of many
-
-        kept = [1.0, -self._kept]
-        faded, _ = lfilter([1.0], kept, sums, axis=1, zi=(self._kept * self._sums)[:, None])
+        faded = np.array([self._faded(*both) for both in zip(self._sums, sums, strict=True)])
         self._sums = faded[:, -1]
         level = faded[0] / np.where(faded[1] > 0.0, faded[1], 1.0)
         return np.where(level > 0.0, level, 1.0)
+
+    def _faded(self, before: float, values: Array) -> list[float]:
+        """Running sums y_i = x_i + kept·y_{i−1} from ``before`` on."""
+        kept = self._kept
+        return list(accumulate(values.tolist(), lambda y, x: kept * y + x, initial=before))[1:]
 
 
 def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) -> Stretch:

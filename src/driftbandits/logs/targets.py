@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,25 @@ from .schema import LogError
 
 # Probabilities of all actions of all rows, one after another: shape (Σ size,).
 Target = Callable[[LogReader, Batch], Array]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A policy that speaks of actions by name; a log may meet a name late."""
+
+    target: Target
+    names: tuple[str, ...]
+
+    def __call__(self, log: LogReader, batch: Batch) -> Array:
+        """Probabilities of the actions of a batch."""
+        return self.target(log, batch)
+
+    def check(self, log: LogReader) -> None:
+        """Refuse names that no row of the log has had."""
+        unknown = [name for name in self.names if name not in log.action_names]
+        if unknown:
+            known = ", ".join(log.action_names[:20])
+            raise LogError(f"action {unknown[0]!r} is not in the log; it has {known}")
 
 
 def starts(batch: Batch) -> Ints:
@@ -41,15 +61,13 @@ def always(name: str) -> Target:
     """One action, by name, wherever it can be played; uniform elsewhere."""
 
     def target(log: LogReader, batch: Batch) -> Array:
-        if name not in log.action_names:
-            known = ", ".join(log.action_names[:20])
-            raise LogError(f"action {name!r} is not in the log; it has {known}")
-        wanted = batch.labels[entries(batch)] == log.action_names.index(name)
+        where = log.action_names.index(name) if name in log.action_names else -1
+        wanted = batch.labels[entries(batch)] == where
         first = starts(batch)
         offered = np.add.reduceat(wanted, first) > 0
         return np.where(np.repeat(offered, batch.size), wanted, uniform(log, batch))
 
-    return target
+    return Named(target, (name,))
 
 
 def logged_column(name: str) -> Target:
@@ -92,10 +110,9 @@ def shares(table: pd.DataFrame) -> Target:
 
     def target(log: LogReader, batch: Batch) -> Array:
         where = {name: i for i, name in enumerate(log.action_names)}
-        index = wide["action"].map(where)
-        if index.isna().any():
-            raise LogError(f"action {wide.loc[index.isna(), 'action'].iloc[0]!r} is not in the log")
-        by_label = np.zeros((1 + len(table), len(where)))
+        # One more column for actions that the log has not met yet.
+        index = wide["action"].map(where).fillna(len(where))
+        by_label = np.zeros((1 + len(table), len(where) + 1))
         # Without keys every row of the table is of the one group (): zip of nothing has no rows.
         members = list(zip(*(wide[key] for key in keys), strict=True)) or [()] * len(wide)
         groups = list(dict.fromkeys(members))
@@ -110,7 +127,7 @@ def shares(table: pd.DataFrame) -> Target:
             raise LogError(f"row {bad}: the table of shares gives no action of this row any share")
         return np.asarray(out / np.repeat(total, batch.size))
 
-    return target
+    return Named(target, tuple(wide["action"].unique()))
 
 
 def _matching(batch: Batch, keys: list[str], groups: list[tuple[Any, ...]]) -> Ints:
@@ -138,6 +155,19 @@ def frozen(policy: Policy) -> Target:
         return out
 
     return target
+
+
+def stamp(policy: Target | str) -> str:
+    """What tells one fixed policy from another: its words, and the state of a file that they name.
+
+    A function is told by its place in memory, so another process takes it for another policy.
+    """
+    if not isinstance(policy, str):
+        return repr(policy)
+    path = Path(policy.partition(":")[2])
+    if not path.is_file():
+        return policy
+    return f"{policy} {path.stat().st_size}:{path.stat().st_mtime_ns}"
 
 
 def parse(text: str) -> Target:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from .batch import Batch, Ints
 from .leverage import Leverage
 from .passes import Clock, Stretch, stretch
-from .reading import LogReader, Progress
+from .reading import LogReader
 from .rows import LARGEST
 
 Cut = Callable[[Stretch, bool], Ints]
@@ -50,21 +48,17 @@ def longest(batch: Batch) -> float:
 
 
 class Stretches:
-    """The rows of a log in whole units, with the bounds of these; it can continue where it was."""
+    """The batches of a log as rows in whole units, with the bounds of these."""
 
-    def __init__(
-        self, log: LogReader, *, clock: str, cut: Cut, progress: Progress | None = None
-    ) -> None:
-        self._log, self._cut, self._progress = log, cut, progress
-        self._tick, self._checker = Clock(clock, log.rate), log.checker()
-        self._leverage = Leverage(log.width)
+    def __init__(self, log: LogReader, *, clock: str, cut: Cut) -> None:
+        self._log, self._cut = log, cut
+        self._tick, self._leverage = Clock(clock, log.rate), Leverage(log.width)
         self._held: Stretch | None = None
-        self._skip = 0
         self.longest = 0.0  # norm of the longest action that was offered so far
 
-    def __iter__(self) -> Iterator[tuple[Stretch, Ints]]:
+    def of(self, batches: Iterable[Batch]) -> Iterator[tuple[Stretch, Ints]]:
+        """Whole units of the next batches; what is left of a batch waits for the one after it."""
         scales = self._log.scales()
-        batches = self._log.batches(checker=self._checker, skip=self._skip, progress=self._progress)
         for batch in batches:
             self.longest = max(self.longest, longest(batch))
             rows = stretch(batch, self._tick(batch), scales, self._leverage)
@@ -77,22 +71,3 @@ class Stretches:
         held, self._held = self._held, None
         if held is not None and len(held):
             yield held, self._cut(held, True)
-
-    def arrays(self) -> dict[str, Any]:
-        """All that a later run needs to continue after what was last handed out."""
-        out = {f"checker_{name}": value for name, value in self._checker.arrays().items()}
-        out |= self._leverage.arrays()
-        out["done"] = np.array([self._log.position, self._tick.done, self.longest])
-        if self._held is not None:
-            out |= {f"held_{f.name}": getattr(self._held, f.name) for f in fields(Stretch)}
-        return out
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Continue from `arrays`."""
-        checker = {k.removeprefix("checker_"): v for k, v in arrays.items() if "checker_" in k}
-        self._checker.restore(checker)
-        self._leverage.restore(arrays)
-        self._skip, self._tick.done = int(arrays["done"][0]), float(arrays["done"][1])
-        self.longest = float(arrays["done"][2])
-        if "held_time" in arrays:
-            self._held = Stretch(**{f.name: arrays[f"held_{f.name}"] for f in fields(Stretch)})

@@ -15,16 +15,18 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
-from .batch import Batch
+from .batch import Batch, Mask
 from .evaluation import ALL, LOGGING, Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .periods import Periods
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume
+from .saying import say_lost, say_values
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
-from .targets import Target, starts
+from .targets import Named, Target, parse, stamp, starts
 
 _FEW = 30.0
 
@@ -44,6 +46,7 @@ class Value:
         acceptance: Share of rows that each learning policy learned from.
         refused: What the log cannot answer, and why.
         warnings: What to keep in mind about the numbers.
+        watched: Whether learning policies learned from all rows, as if they had watched the logger.
     """
 
     table: pd.DataFrame
@@ -52,6 +55,16 @@ class Value:
     acceptance: Mapping[str, float]
     refused: tuple[str, ...]
     warnings: tuple[str, ...]
+    watched: bool = False
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The answer in words: one sentence per policy, then what was logged and lost."""
+        said = say_values(self.table, self.acceptance, watched=self.watched)
+        if self.lost is None:
+            return said
+        names = dict.fromkeys(self.table["policy"][self.table["policy"] != LOGGING])
+        return (*said, say_lost(self.lost, ", ".join(names)))
 
     def of(self, policy: str, estimator: str = "DR", period: str = ALL) -> pd.Series[Any]:
         """One row of the table."""
@@ -67,44 +80,65 @@ class Value:
 
 def value(
     log: LogReader,
-    policies: Mapping[str, Target],
+    policies: Mapping[str, Target | str],
     *,
     period: str = "auto",
     propensities: str = "logged",
+    resume: Resume = None,
     progress: Progress | None = None,
 ) -> Value:
     """Values of fixed policies by period; see `Value`.
 
     Args:
         log: The log.
-        policies: Fixed policies by name; see `driftbandits.logs.targets`.
+        policies: Fixed policies by name, as functions or texts; see `driftbandits.logs.targets`.
         period: ``day``, ``week``, ``hour``, a number of hours, or ``auto``.
         propensities: ``logged``, or ``estimated`` from the shares of earlier plays, which is only
             right where the logger ignored contexts.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     check_answerable(log, propensities)
+    targets = {name: parse(p) if isinstance(p, str) else p for name, p in policies.items()}
     evaluation = make_evaluation(log, period)
     estimated = RunningShares(log) if propensities == "estimated" else None
     model = RewardModel(log)
     limits = evaluation.bounds or (-np.inf, np.inf)
-    skipped = 0
-    for batch in log.batches(progress=progress):
-        p = batch.propensity if estimated is None else estimated(batch)
-        usable = batch.known & np.isfinite(p)
-        skipped += int((~usable).sum())
-        chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in policies.items()}
-        numbers = {name: np.zeros((len(batch), 6)) for name in policies}
-        for part, theta in model.pieces(batch):
-            for name, table in numbers.items():
-                _fill(table[part], batch, part, p, chances[name], theta, limits)
-        rows = batch.where(usable)
-        if len(rows) == 0:
-            continue
-        for name, table in numbers.items():
-            evaluation.add(name, rows, table[usable])
-        evaluation.add(LOGGING, rows, as_logged(rows))
-    return summary(log, evaluation, list(policies), skipped, propensities)
+    asked = {name: stamp(policy) for name, policy in policies.items()}
+    question = f"value {asked} {evaluation.periods} {propensities}"
+    work = {"evaluation": evaluation, "model": model, "shares": estimated}
+    with Checkpoint(resume, log, question, work) as kept:
+        for batch in kept.batches(progress=progress):
+            p = batch.propensity if estimated is None else estimated(batch)
+            chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in targets.items()}
+            numbers = {name: np.zeros((len(batch), 6)) for name in targets}
+            usable = batch.known & np.isfinite(p)
+            for part, theta in model.pieces(batch):
+                for name, table in numbers.items():
+                    wanted = evaluation.support.plays(name, len(log.action_names))
+                    rows = (batch, part, p, usable)
+                    _fill(table[part], *rows, chances[name], theta, limits, wanted)
+            _count(evaluation, batch, usable, numbers)
+    for target in targets.values():
+        if isinstance(target, Named):
+            target.check(log)
+    return summary(log, evaluation, list(policies), propensities)
+
+
+def _count(
+    evaluation: Evaluation,
+    batch: Batch,
+    usable: Mask,
+    numbers: Mapping[str, Array],
+) -> None:
+    """Add the rows of a batch that have a reward and a propensity."""
+    evaluation.skipped += int((~usable).sum())
+    rows = batch.where(usable)
+    if len(rows) == 0:
+        return
+    for name, table in numbers.items():
+        evaluation.add(name, rows, table[usable])
+    evaluation.add_logged(rows)
 
 
 def _fill(
@@ -112,11 +146,13 @@ def _fill(
     batch: Batch,
     part: slice,
     p: Array,
+    usable: Mask,
     chances: Array,
     theta: Array,
     limits: tuple[float, float],
+    wanted: Array,
 ) -> None:
-    """Numbers (n, 6) of a part of a batch under one policy."""
+    """Numbers (n, 6) of a part of a batch under one policy; ``wanted`` adds up what it plays."""
     first, size, chosen = batch.first[part], batch.size[part], batch.chosen[part]
     direct, played, share = (np.empty(len(out)) for _ in range(3))
     expect(
@@ -130,9 +166,12 @@ def _fill(
         limits[1],
         chances,
         starts(batch)[part],
+        batch.labels,
+        np.where(usable[part], batch.count[part], 0.0),
         direct,
         played,
         share,
+        wanted,
     )
     reward = np.where(batch.known[part], batch.reward[part], 0.0)
     weight = share / p[part]
@@ -143,12 +182,6 @@ def _fill(
         weight * reward,
     )
     out[:, DIRECT], out[:, ROBUST] = direct, direct + weight * (reward - played)
-
-
-def as_logged(rows: Batch) -> Array:
-    """Numbers of the logging policy itself: all weights are 1."""
-    reward, one = rows.reward, np.ones(len(rows))
-    return np.stack([one, reward, one, reward, reward, reward], axis=1)
 
 
 def check_answerable(log: LogReader, propensities: str) -> None:
@@ -177,40 +210,61 @@ def make_evaluation(log: LogReader, period: str) -> Evaluation:
 
 
 def summary(
-    log: LogReader, evaluation: Evaluation, candidates: list[str], skipped: int, propensities: str
+    log: LogReader, evaluation: Evaluation, candidates: list[str], propensities: str
 ) -> Value:
     """The value of a finished evaluation."""
     if LOGGING not in evaluation.cells:
         raise CannotAnswer("values need rows with a reward and a propensity, and the log has none")
-    evaluation.finish()
+    evaluation.finish(log.action_names)
     refused, warnings = [], []
     if evaluation.bounds is None:
         refused.append(
             "anytime intervals: they need the least and the largest possible reward "
             "(reward_bounds), which the log cannot tell"
         )
-    if skipped:
-        warnings.append(f"{skipped} rows without reward or propensity were left out")
+    if evaluation.skipped:
+        warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
     if propensities == "estimated":
         warnings.append("propensities are estimated: right only if the logger ignored contexts")
     for name in candidates:
-        moments = evaluation.cells[name][ALL].moments
-        if moments.effective < _FEW:
-            refused.append(
-                f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
-                "its IPS, SNIPS and DR cannot be trusted"
-            )
-        elif moments.unrewarded:
-            refused.append(
-                f"{name}: no row that this policy would have played was rewarded, so its intervals "
-                "cannot be told"
-            )
-        elif moments.effective < 0.1 * moments.rows:
-            warnings.append(
-                f"{name}: uneven weights, {moments.rows:,} rows are worth "
-                f"{moments.effective:,.0f}, largest weight {moments.largest:,.3g}"
-            )
+        answer, words = _trust(evaluation, name, log.action_names)
+        (warnings if answer else refused).extend(words)
     lost = evaluation.lost(candidates)
     return Value(
         evaluation.table(), evaluation.weights(), lost, {}, tuple(refused), tuple(warnings)
     )
+
+
+def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple[bool, list[str]]:
+    """Whether the numbers of a policy can be trusted, and what to say of them."""
+    moments, missing = (
+        evaluation.cells[name][ALL].moments,
+        evaluation.support.missing(name, actions),
+    )
+    if name in evaluation.unanswered:
+        why = f"{missing}, so no number here can tell what it earns"
+        if missing.share == 0.0:
+            why = (
+                "no row plays what this policy would have played, so IPS, SNIPS and DR have no "
+                "answer; DM is the model's alone"
+            )
+        return False, [f"{name}: {why}"]
+    if moments.effective < _FEW:
+        return False, [
+            f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "
+            "its IPS, SNIPS and DR cannot be trusted"
+        ]
+    if moments.unrewarded:
+        return False, [
+            f"{name}: no row that this policy would have played was rewarded, so its intervals "
+            "cannot be told"
+        ]
+    words = []
+    if moments.effective < 0.1 * moments.rows:
+        words.append(
+            f"{name}: uneven weights, {moments.rows:,} rows are worth "
+            f"{moments.effective:,.0f}, largest weight {moments.largest:,.3g}"
+        )
+    if missing.share > 0.0:
+        words.append(f"{name}: {missing}; its estimates are right if the logger could have")
+    return True, words

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..core.arrays import Array
 from .batch import Ints
-from .columns import column, ends_of, floats, is_list, matrix, parsed_lists
+from .columns import NEEDS, column, ends_of, floats, is_list, matrix, parsed_lists
 from .schema import Catalogue, LogError, Schema
 
 
@@ -71,8 +71,7 @@ def _first_length(array: Any, name: str, dim: int | None) -> int:
     """Length of the first vector of a column of nested lists; of flat ones the schema's."""
     if not is_list(array.type):
         raise LogError(
-            f"column {name!r} must hold lists of vectors, got {array.type}; set ids need a "
-            "catalogue"
+            f"column {name!r} must hold lists of vectors, got {_short(array.type)}; {NEEDS}"
         )
     if is_list(array.type.value_type):
         lengths = np.diff(ends_of(ends_of(array)[0])[1])
@@ -80,6 +79,11 @@ def _first_length(array: Any, name: str, dim: int | None) -> int:
     if dim is None:
         raise LogError(f"column {name!r} holds flat lists; the schema needs dim")
     return dim
+
+
+def _short(kind: Any) -> str:
+    """A type in few words: that of a struct names all of its fields."""
+    return "structs" if pa.types.is_struct(kind) else str(kind)
 
 
 def _vectors(array: Any, name: str, dim: int, *, single: bool = False) -> tuple[Array, Ints]:

@@ -6,6 +6,7 @@ What it says is the model's answer, not the log's: it can be wrong wherever rewa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ..core.blocks import Block
 from ..core.randomness import stream
 from ..environments import ActionSequence, Environment, Trajectory
 from ..environments.noise import NoiseSequence
+from .batch import Ints
 from .memory import memory as find_memory
 from .reading import LogReader
 from .schema import CannotAnswer
@@ -37,12 +39,12 @@ class LogModel(Environment):
         "residuals), not from the log itself."
     )
 
-    def block(self, generator: np.random.Generator | None = None) -> Block:
-        """All rounds, to be played at once; with a generator, their noise is in another order."""
+    def block(self) -> Block:
+        """All rounds, to be played at once."""
         assert isinstance(self.actions, ActionSequence)
         assert isinstance(self.path, Trajectory)
         assert isinstance(self.noise, NoiseSequence)
-        sets, theta, noise = self.actions.actions, self.path.parameters, self.noise.values
+        sets, theta = self.actions.actions, self.path.parameters
         means = np.einsum("nkd,nd->nk", sets, theta)
         return Block(
             first=1,
@@ -50,14 +52,14 @@ class LogModel(Environment):
             parameters=theta,
             means=means,
             best=means.max(axis=1),
-            noise=noise if generator is None else generator.permutation(noise),
+            noise=self.noise.values,
             longest=float(np.linalg.norm(sets, axis=2).max()),
         )
 
 
 def affordable(log: LogReader) -> int:
     """Rounds of a model that take little room: sets (n, K, d) and matrices (n, d, d)."""
-    return int(min(_ROUNDS, log.rows, _NUMBERS // (log.most * log.dim + log.dim**2)))
+    return int(min(_ROUNDS, log.rows, _NUMBERS // (max(log.most, 1) * log.dim + log.dim**2)))
 
 
 def to_environment(
@@ -73,8 +75,8 @@ def to_environment(
     whole("rounds", rounds, least=10)
     if not log.whole:
         raise CannotAnswer("a simulator needs the sets of actions; this log has none")
-    fitted = find_memory(log).best if memory is None else memory
-    sets, played, reward = _last_rows(log, rounds)
+    fitted = find_memory(log).predictor if memory is None else memory
+    sets, played, reward, _ = last_rows(log, rounds)
     gamma = 1.0 - 1.0 / fitted
     theta = smoothed(played, reward, gamma)
     known = np.isfinite(reward)
@@ -92,21 +94,31 @@ def to_environment(
     )
 
 
-def _last_rows(log: LogReader, rounds: int) -> tuple[Array, Array, Array]:
-    """Sets (n, K, d), played vectors (n, d) and rewards (n,) of the last rows."""
+class LastRows(NamedTuple):
+    """The last n rows of a log; shorter sets repeat their first action."""
+
+    sets: Array  # (n, K, d)
+    played: Array  # (n, d)
+    rewards: Array  # (n,), nan where not known
+    due: Ints  # (n,), the row by which a reward has come, counted from the first of these
+
+
+def last_rows(log: LogReader, rounds: int) -> LastRows:
+    """The last ``rounds`` rows."""
     sets: list[Array] = []
-    rewards: list[float] = []
-    chosen: list[int] = []
+    numbers: list[tuple[int, float, float, float]] = []
     # Earlier rows were checked when the memory was looked for.
     for batch in log.batches(skip=max(0, log.rows - rounds)):
         for i in range(max(0, len(batch) - rounds), len(batch)):
             sets.append(batch.actions(i, log.blocks))
-            rewards.append(float(batch.reward[i]))
-            chosen.append(int(batch.chosen[i]))
-        del sets[:-rounds], rewards[:-rounds], chosen[:-rounds]
-    most = max(len(actions) for actions in sets)
+            times = float(batch.time[i]), float(batch.arrival[i])
+            numbers.append((int(batch.chosen[i]), float(batch.reward[i]), *times))
+        del sets[:-rounds], numbers[:-rounds]
+    chosen, rewards, time, arrival = np.array(numbers).T
+    most, rows = max(len(actions) for actions in sets), np.arange(len(sets))
     padded = np.stack([np.concatenate([s, np.repeat(s[:1], most - len(s), axis=0)]) for s in sets])
-    return padded, padded[np.arange(len(chosen)), chosen], np.array(rewards)
+    due = np.maximum(np.searchsorted(time, arrival), rows + 1)
+    return LastRows(padded, padded[rows, chosen.astype(np.int64)], rewards, due)
 
 
 def smoothed(actions: Array, rewards: Array, gamma: float) -> Array:

@@ -1,0 +1,74 @@
+"""What a log cannot answer: policies that play what the logger never did.
+
+Weights w = π(a|x)/p have the mean 1 if the logger could have played all that a policy plays. Where
+an action was never played, no row tells what it earns: IPS counts it as 0, and a model has nothing
+but its prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.arrays import Array
+from .batch import Batch, Ints
+from .moments import WEIGHT, Moments
+
+# Share of a policy's plays that may be missing, and standard errors that tell this from chance.
+_LITTLE, _ERRORS = 0.01, 4.0
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a policy plays and the log never did: the share of its plays, and names of actions."""
+
+    share: float
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rest = len(self.names) - _NAMED
+        names = ", ".join(self.names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+        return f"{self.share:.2%} of what it plays are actions that the log never played ({names})"
+
+
+class Support:
+    """Plays per action, of the logger and of every policy, from batch to batch."""
+
+    def __init__(self) -> None:
+        self._logged = np.zeros(0)
+        self._wanted: dict[str, Array] = {}
+
+    def log(self, rows: Batch) -> None:
+        """Further rows, as they were logged."""
+        self._logged = _added(self._logged, rows.labels[rows.played], rows.count)
+
+    def plays(self, policy: str, actions: int) -> Array:
+        """How often a policy plays each of the ``actions`` met so far, to be added to."""
+        known = self._wanted.get(policy, np.zeros(0))
+        self._wanted[policy] = np.pad(known, (0, max(0, actions - len(known))))
+        return self._wanted[policy]
+
+    def missing(self, policy: str, names: tuple[str, ...]) -> Missing:
+        """What a policy plays and the log never did."""
+        wanted = self._wanted.get(policy, np.zeros(0))
+        logged = np.pad(self._logged, (0, max(0, len(wanted) - len(self._logged))))
+        lacking = np.flatnonzero((wanted > 0.0) & (logged[: len(wanted)] == 0.0))
+        order = lacking[np.argsort(-wanted[lacking], kind="stable")]
+        share = float(wanted[lacking].sum() / max(wanted.sum(), 1e-300))
+        return Missing(share, tuple(names[k] for k in order))
+
+
+def _added(sums: Array, labels: Ints, weights: Array) -> Array:
+    more: Array = np.bincount(labels, weights=weights, minlength=len(sums)).astype(np.float64)
+    more[: len(sums)] += sums
+    return more
+
+
+def lacks(moments: Moments, missing: Missing) -> bool:
+    """Whether what is missing shows in the weights: their mean is below 1 by more than chance."""
+    if moments.weights == 0.0:
+        return True
+    weight = moments.mean(np.eye(6)[WEIGHT])
+    return missing.share > _LITTLE and not weight.mean + _ERRORS * weight.error >= 1.0

@@ -1,0 +1,149 @@
+"""Questions that were interrupted go on where they were, and cutting changes no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from driftbandits import AdaptiveLinUCB, DLinTS, DLinUCB
+from driftbandits.core.storage import StateFileError
+from driftbandits.logs import Log, resuming
+from driftbandits.logs.snapshots import restored, written
+from log_worlds import world
+
+Ask = Callable[..., Any]
+ROUNDS = 900
+
+
+def _policies() -> dict[str, Any]:
+    return {
+        "D": DLinUCB(dim=3, gamma=0.98, noise=0.3, action_bound=9.0),
+        "random": DLinTS(dim=3, gamma=0.98, noise=0.3, action_bound=9.0, seed=3),
+        "adaptive": AdaptiveLinUCB(dim=3, action_bound=9.0),
+    }
+
+
+FIXED = {"uniform": "uniform", "first": "action:0"}
+QUESTIONS: dict[str, Ask] = {
+    "check": lambda log, **o: log.check(period="100", **o).summary["value"],
+    "drift": lambda log, **o: log.drift(simulations=59, **o).table["value"],
+    "memory": lambda log, **o: log.memory(**o).table,
+    "value": lambda log, **o: log.value(FIXED, period="100", **o).table,
+    "estimated": lambda log, **o: log.value(FIXED, propensities="estimated", **o).table,
+    "replay": lambda log, **o: log.replay(_policies(), period="100", **o).table,
+    "fit": lambda log, **o: log.fit(_policies()["random"], rule="assume", **o).state(),
+}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    found = world(kind="rotate", rounds=ROUNDS, noise=0.3, delay=90_000.0).frame
+    bounded = found.assign(reward=found["reward"].where(found.index % 7 != 3))  # some never came
+    return bounded.assign(id=[f"d{i}" for i in range(ROUNDS)])
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is written down after every batch."""
+    monkeypatch.setattr(resuming, "_SECONDS", 0.0)
+    monkeypatch.setattr(resuming, "_TIMES", 0.0)
+
+
+class Stop(Exception):  # noqa: N818
+    """An interruption."""
+
+
+def _open(frame: pd.DataFrame, rows: int = 90) -> Log:
+    return Log.open(frame, rows=rows, reward_bounds=(-20, 20))
+
+
+def _interrupted(ask: Ask, log: Log, path: Path, after: int) -> None:
+    """Ask, and stop after so many calls of progress."""
+    calls = 0
+
+    def stop(done: int, total: int | None) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise Stop
+
+    with pytest.raises(Stop):
+        ask(log, resume=path, progress=stop)
+    assert path.exists()
+
+
+def _resumed(ask: Ask, log: Log, path: Path, **options: Any) -> tuple[Any, list[int]]:
+    """The answer, and the rows that progress was told of."""
+    seen: list[int] = []
+    found = ask(log, resume=path, progress=lambda done, total: seen.append(done), **options)
+    return found, seen
+
+
+def same(found: Any, expected: Any) -> None:
+    """Equal, numbers to 1e-12 of their size."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key in expected:
+            np.testing.assert_array_equal(found[key], expected[key])
+    elif isinstance(expected, pd.DataFrame):
+        pd.testing.assert_frame_equal(found, expected, rtol=1e-9, atol=1e-12)
+    else:
+        assert [_plain(x) for x in found] == [_plain(x) for x in expected]
+
+
+def _plain(value: Any) -> Any:
+    return pytest.approx(value, rel=1e-9, nan_ok=True) if isinstance(value, float) else value
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_an_interrupted_question_goes_on(name: str, frame: pd.DataFrame, tmp_path: Path) -> None:
+    ask, part = QUESTIONS[name], tmp_path / "part.npz"
+    expected = ask(_open(frame))
+    passes = 2 if name == "drift" else 1
+    for after in (5, 12)[:passes]:  # in the first pass of some eleven batches, and in the second
+        _interrupted(ask, _open(frame), part, after)
+        found, seen = _resumed(ask, _open(frame), part)
+        same(found, expected)
+        assert min(seen[:1]) > 90 * (after % 11)
+        assert len(seen) < 13 * passes - after
+        assert not part.exists()
+
+
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "check"])
+def test_batches_of_any_size_give_the_same_answer(name: str, frame: pd.DataFrame) -> None:
+    ask = QUESTIONS[name]
+    whole = ask(_open(frame, rows=ROUNDS))
+    for rows in (37, 256):
+        same(ask(_open(frame, rows=rows)), whole)
+
+
+@pytest.mark.usefixtures("eager")
+def test_another_question_begins_anew(frame: pd.DataFrame, tmp_path: Path) -> None:
+    part, ask = tmp_path / "part.npz", QUESTIONS["memory"]
+    others: list[tuple[Log, dict[str, Any]]] = [
+        (_open(frame.assign(reward=-frame["reward"])), {}),  # as many bytes
+        (Log.open(frame, rows=90), {}),  # another schema
+        (_open(frame), {"clock": "hours"}),
+    ]
+    for log, options in others:
+        _interrupted(ask, _open(frame), part, 5)
+        _, seen = _resumed(ask, log, part, **options)
+        assert seen[0] < 100
+    _interrupted(ask, _open(frame), part, 5)
+    part.write_bytes(part.read_bytes()[:-100])  # damaged
+    same(ask(_open(frame), resume=part), ask(_open(frame)))
+
+
+def test_a_snapshot_names_no_class_from_elsewhere() -> None:
+    tree, arrays = written({"a": [1.0, None, "x"], (1, 2): np.eye(2), "n": np.float64(2.0)})
+    back = restored(tree, arrays, {})
+    assert back["a"] == [1.0, None, "x"]
+    np.testing.assert_array_equal(back[1, 2], np.eye(2))
+    with pytest.raises(StateFileError, match="no part of work under way"):
+        restored({"object": [], "kind": "subprocess:Popen"}, {}, None)
