@@ -44,10 +44,9 @@ class Settling:
     def settle_due(self, policy: Policy, now: float) -> None:
         """Settle the decisions that are old enough; a reward of this moment may still come."""
         age = min(self.wait, PATIENCE * self.delay) if self.rewards else self.wait
-        while self._pending and (
-            self._pending[0].settled or self._made(self._pending[0]) + age < now
-        ):
-            self.settle(policy, self._pending.popleft())
+        latest, pending = now - age + self.wait, self._pending
+        while pending and (pending[0].settled or pending[0].deadline < latest):
+            self.settle(policy, pending.popleft())
 
     def settle(self, policy: Policy, decision: OpenDecision) -> None:
         """Tell the policy that what it learned of a decision stands; once."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from ..core.checks import NORM_SLACK
 from ..core.clock import CLOCK, LAST_ROUND, check_closing, has_begun, open_round, rounds_of
 from ..core.entry_points import (
     FULL,
+    REFUSED,
     STUCK,
     EntryPoints,
     Kernels,
@@ -312,7 +313,8 @@ class Policy(ABC):
 
         The propensities are those of `propensities`, asked for before the decision.
         """
-        non_negative("rounds", rounds)
+        if not (type(rounds) is int and rounds == 1):
+            non_negative("rounds", rounds)
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         scores, chances, clock = np.empty(len(rows)), np.empty(len(rows)), np.empty(1)
         arguments = rows, float(rounds), scores, chances, clock
@@ -355,18 +357,30 @@ class Policy(ABC):
         the batch. With ``round``, one or (n,), they belong to earlier rounds (or the open one),
         count exactly as if they had come on time, and the clock stands still.
         """
-        rounds, clock = (1.0, 0.0) if round is None else (0.0, float(self._state.counters[CLOCK]))
-        if isinstance(rewards, float) and ready(actions, 1) and (rounds or has_begun(clock, round)):
+        if isinstance(rewards, float) and ready(actions, 1):
             # What nearly every call is, without a detour.
-            arguments = actions, rewards, rounds, float(cast(float, round or 0.0))
-            done = self._calls.learn_one(self._packed, *arguments)
-            if done == FULL:
-                done = self._again(self._calls.learn_one, rounds, *arguments)
+            if round is None:
+                done = self._calls.learn_one(self._packed, actions, rewards, 1.0, 0.0)
+                if done == FULL:
+                    done = self._again(self._calls.learn_one, 1.0, actions, rewards, 1.0, 0.0)
+            else:
+                done = self._learn_late(actions, rewards, round)
             if done > 0:
                 return
         rows, values = observations(self.dim, actions, rewards)
-        observed = _ON_TIME if round is None else rounds_of(clock, round, len(rows))
-        self._learn(rows, values, observed, rounds)
+        if round is None:
+            self._learn(rows, values, _ON_TIME, 1.0)
+        else:
+            clock = float(self._state.counters[CLOCK])
+            self._learn(rows, values, rounds_of(clock, round, len(rows)), 0.0)
+
+    def _learn_late(self, action: Array, reward: float, round: Any) -> int:
+        """Learn a single reward of a round that has begun, or refuse with nothing changed."""
+        if not has_begun(float(self._state.counters[CLOCK]), round):
+            return REFUSED
+        arguments = action, reward, 0.0, float(round)
+        done = self._calls.learn_one(self._packed, *arguments)
+        return self._again(self._calls.learn_one, 0.0, *arguments) if done == FULL else done
 
     def amend(self, action: Any, *, round: int | float, old: float, new: float) -> None:
         """Replace the reward ``old`` of an ``action`` (d,), learned earlier, by ``new``.
@@ -377,10 +391,8 @@ class Policy(ABC):
         """
         self._check_offered("amend")
         row = action if ready(action, 1) else float_array("action", action, ndim=1)
-        before, after = (
-            reward if type(reward) is float else float(numbers(name, reward))
-            for name, reward in (("old", old), ("new", new))
-        )
+        before = old if type(old) is float else float(numbers("old", old))
+        after = new if type(new) is float else float(numbers("new", new))
         clock = float(self._state.counters[CLOCK])
         observed = float(round if has_begun(clock, round) else rounds_of(clock, round, 1)[0])
         done = self._calls.amend(self._packed, row, before, after, observed)
@@ -483,14 +495,17 @@ class Policy(ABC):
 
         A class offers an operation by its kernel or method, and takes it back in ``refusals``.
         """
-        missing = {
-            "amend": self.kernels.amend is cannot_amend,
-            "forget": self.kernels.forget is cannot_forget,
-            "widened": type(self)._widened_state is Policy._widened_state,
-            "merged": type(self)._merged_state is Policy._merged_state,
-        }
-        otherwise = "its class does not offer it" if missing.get(operation) else ""
-        return self.refusals.get(operation, otherwise)
+        if operation in self.refusals:
+            return self.refusals[operation]
+        return "" if self._offers(operation) else "its class does not offer it"
+
+    def _offers(self, operation: Operation) -> bool:
+        if operation == "amend":
+            return self.kernels.amend is not cannot_amend
+        if operation == "forget":
+            return self.kernels.forget is not cannot_forget
+        name = f"_{operation}_state"
+        return getattr(type(self), name, None) is not getattr(Policy, name, self)
 
     def _check_offered(self, operation: Operation) -> None:
         """Refuse an operation with the reason why it is not offered."""
