@@ -99,7 +99,7 @@ AFTERWARDS = (
         ),
     ),
     Place(
-        "a model an arm, one improves unseen",
+        "one model per arm, one improves unseen",
         Environment(
             path=PiecewiseConstant(
                 [[1.0, 0.0, 0.6, 0.3, 0.2, -0.2], [1.0, 0.0, 0.6, 0.3, 1.6, -0.2]], (4001,)

@@ -146,7 +146,7 @@ ASIDE = (
         theta_bound=1.0,
     ),
     Place(
-        "a model an arm, late and missing rewards, one jump",
+        "one model per arm, late and missing rewards, one jump",
         Environment(
             path=RandomJumps(dim=12, change_points=(3001,)),
             actions=Kronecker(

@@ -151,7 +151,7 @@ CHOOSING = (
         fresh(RandomJumps(dim=5, change_points=()), count=20, noise=Gaussian(0.5), horizon=5000),
     ),
     Place(
-        "a model an arm, slow drift, T = 12,000",
+        "one model per arm, slow drift, T = 12,000",
         Environment(
             path=DrawnPath(function=_from_place_to_place, dim=6),
             actions=Kronecker(contexts=ClippedCube(dim=2, count=1), arms=3),

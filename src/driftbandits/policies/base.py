@@ -504,8 +504,11 @@ class Policy(ABC):
             return self.kernels.amend is not cannot_amend
         if operation == "forget":
             return self.kernels.forget is not cannot_forget
-        name = f"_{operation}_state"
-        return getattr(type(self), name, None) is not getattr(Policy, name, self)
+        if operation == "widened":
+            return type(self)._widened_state is not Policy._widened_state
+        if operation == "merged":
+            return type(self)._merged_state is not Policy._merged_state
+        return True
 
     def _check_offered(self, operation: Operation) -> None:
         """Refuse an operation with the reason why it is not offered."""
