@@ -71,7 +71,7 @@ class Definition:
     seen: list[Seen] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
-    fourths: list[float] = field(default_factory=list)
+    fourths: list[tuple[float, float]] = field(default_factory=list)  # below, above
     detections: list[int] = field(default_factory=list)
     overwritten: int = 0
     ratio: float = 1.0
@@ -181,8 +181,8 @@ class Definition:
 
     def place(self) -> float:
         golden = (math.sqrt(5) - 1) / 2
-        period, within = divmod(math.floor(self.clock), 25)
-        if within != math.floor(25 * (period**2 * golden % 1.0)):
+        period, within = divmod(math.floor(self.clock), 10)
+        if within != math.floor(10 * (period**2 * golden % 1.0)):
             return 1.0
         return period * golden % 1.0
 
@@ -190,7 +190,7 @@ class Definition:
         memory = (self.dim * (self.clock + 1)) ** (2 / 3) * self.ratio**0.25
         memory *= 4 ** (0.25 - self.place())
         enough = [j for j in range(len(self.banks[0])) if self.memory(j) >= memory]
-        return min(self.in_force(self.moving), enough[0])
+        return enough[0]
 
     def widths(self, actions: Floats, j: int) -> Floats:
         bank, inverse = self.moving, self.inverse(self.moving, j)
@@ -205,26 +205,33 @@ class Definition:
             squares += leverage**2 / max(self.precision, 1e-3)
         return np.asarray(np.sqrt(squares))
 
-    def decider(self) -> tuple[int, float]:
-        radius = math.sqrt(self.variance)
-        return (
-            (self.auditor(), 0.4 * radius)
-            if self.place() < 1
-            else (self.in_force(self.moving), radius)
-        )
+    def decider(self, actions: Floats) -> tuple[int, float]:
+        """Who decides, and its radius: in an audit the auditor, about what it hardly knows."""
+        x, radius = self.in_force(self.moving), math.sqrt(self.variance)
+        if self.place() < 1 and self.auditor() < x:
+            j = self.auditor()
+            best = np.argmax(self.bounds(actions, j, 0.4 * radius))
+            if self.unusual(self.widths(actions, j), j)[best] > 1:
+                return j, 0.4 * radius
+        return x, radius
+
+    def unusual(self, widths: Floats, j: int) -> Floats:
+        return np.asarray(self.remembered(j) * widths**2 / (4 * self.dim))
 
     def curious(self, widths: Floats, j: int) -> Floats:
-        unusual = self.remembered(j) * widths**2 / (4 * self.dim)
-        return np.asarray(widths * np.sqrt(1 + 0.5 * np.log(np.maximum(1, unusual))))
+        excess = np.maximum(1, self.unusual(widths, j))
+        return np.asarray(widths * np.sqrt(1 + 0.5 * np.log(excess)))
+
+    def bounds(self, actions: Floats, j: int, radius: float) -> Floats:
+        widths = self.curious(self.widths(actions, j), j)
+        return np.asarray(actions @ self.estimate(self.moving, j) + radius * widths)
 
     def scores(self, actions: Floats) -> Floats:
-        j, radius = self.decider()
-        widths = self.curious(self.widths(actions, j), j)
-        return actions @ self.estimate(self.moving, j) + radius * widths
+        return self.bounds(actions, *self.decider(actions))
 
     def chances(self, actions: Floats, temperature: float, floor: float) -> Floats:
         """Propensities of AdaptiveSampling."""
-        j, radius = self.decider()
+        j, radius = self.decider(actions)
         bounds = self.scores(actions)
         away = actions - actions[np.argmax(bounds)]
         squares = np.einsum("ki,ij,kj->k", away, self.inverse(self.moving, j), away)
@@ -261,13 +268,14 @@ class Definition:
         if len(set(self.rewards)) > 1:
             self.judge_all(observed, predictions, inflation)
         self.rewards.append(reward)
-        self.measure_noise(residual)
+        bank = min(self.moving, len(predictions) - 1)
+        self.measure_noise(residual, predictions[bank].error[self.in_force(bank)] > 0)
         theta = self.theta()
         signal = float(self.scales() @ theta**2)
         self.ratio = max(1e-12, self.variance / (self.variance + signal))
         x, p = self.in_force(ANCHORED), predictions[0]
-        self.precision += p.leverage[x] ** 2 / (1 + p.spread[x])
-        self.moment += p.leverage[x] * p.raw[x] / (1 + p.spread[x])
+        self.precision += 0.5 * p.leverage[x] ** 2 / (1 + p.spread[x])
+        self.moment += 0.5 * p.leverage[x] * p.raw[x] / (1 + p.spread[x])
         if self.moving and self.precision > 1:
             self.moment, self.precision = self.moment / self.precision, 1.0
         self.seen.append(observed)
@@ -381,13 +389,14 @@ class Definition:
     # --- Noise ----------------------------------------------------------------------------------
 
     def degrees_of_freedom(self) -> float:
-        """Of the noise estimate, or of the t law with this kurtosis if those are fewer."""
+        """Of the noise estimate, or of the t law with the lighter tail if those are fewer."""
         age = np.arange(len(self.fourths) - 1, -1, -1.0)
-        kurtosis = 3 * 0.999 ** len(self.fourths) + 0.001 * 0.999**age @ np.array(self.fourths)
+        tails = 0.001 * 0.999**age @ np.array(self.fourths).reshape(-1, 2)
+        kurtosis = 2 * (1.5 * 0.999 ** len(self.fourths) + tails.min())
         most = float(np.sum(0.99 ** np.arange(len(self.residuals)))) + 1.0
         return most if kurtosis <= 3 else min(most, 4 + 6 / float(kurtosis - 3))
 
-    def measure_noise(self, residual: float) -> None:
+    def measure_noise(self, residual: float, above: bool) -> None:
         seen = len(self.rewards)
         if seen == 1:
             return
@@ -404,7 +413,8 @@ class Definition:
         variance = max(mixed / (float(weights.sum()) + lean), 1e-12 * usual)
         if self.noise is None:
             self.variance = variance
-        self.fourths.append(min(residual / variance, 25.0) ** 2)
+        fourth = min(residual / variance, 25.0) ** 2
+        self.fourths.append((0.0, fourth) if above else (fourth, 0.0))
 
     # --- Time -----------------------------------------------------------------------------------
 

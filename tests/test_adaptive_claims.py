@@ -95,12 +95,12 @@ def test_claim_2_needs_one_reward_per_round() -> None:
     assert count.mean() > limit + 3 * count.std() / math.sqrt(runs)
 
 
-def test_claim_3_audits_are_at_most_49_rounds_apart() -> None:
-    """One in each 25 rounds: from the first place of one stretch to the last of the next."""
+def test_claim_3_audits_are_at_most_19_rounds_apart() -> None:
+    """One in each 10 rounds: from the first place of one stretch to the last of the next."""
     k = np.arange(2**20, dtype=float)
     turned = k * k * GOLDEN
-    rounds = 25 * k + np.floor(25 * (turned - np.floor(turned)))
-    assert np.diff(rounds).max() == 49
+    rounds = 10 * k + np.floor(10 * (turned - np.floor(turned)))
+    assert np.diff(rounds).max() == 19
     assert np.diff(rounds).min() == 1
 
 

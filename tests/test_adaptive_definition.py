@@ -23,7 +23,7 @@ from driftbandits.policies.adaptive.state import (
     TRACKER_WEIGHT,
     UNIT,
 )
-from oracles import Floats
+from oracles import Floats, Update
 from test_policies_exact import apply
 
 
@@ -68,8 +68,10 @@ def follow(seed: int, dim: int, count: int, *, fractional: bool, noise: float | 
     for step, event in enumerate(events(rng, dim, count, fractional=fractional), start=1):
         apply(policy, event)
         truth.apply(event)
-        if step % 10 == 0 or step == count or truth.place() < 1:
+        if step % 10 == 0 or step == count:
             assert_agrees(policy, truth, probes)
+        elif truth.place() < 1:
+            assert_close(policy.scores(probes), truth.scores(probes), "scores")
     return truth
 
 
@@ -91,4 +93,31 @@ def test_the_definition(
 def test_the_definition_with_experts_that_start_again(dim: int, fractional: bool) -> None:
     truth = follow(dim, dim, 160, fractional=fractional, noise=None)
     assert truth.overwritten >= 3
-    assert truth.degrees_of_freedom() < 15  # jumps are outliers
+
+
+def test_the_definition_with_outliers_on_both_sides() -> None:
+    policy, truth, rng = AdaptiveLinUCB(dim=2), Definition(2), np.random.default_rng(0)
+    for t in range(120):
+        action = rng.uniform(-0.7, 0.7, (1, 2))
+        outlier = 8.0 * (-1) ** (t // 6) if t % 6 == 5 else 0.0
+        event = Update(action, action[:, 0] + 0.2 * rng.standard_normal(1) + outlier)
+        apply(policy, event)
+        truth.apply(event)
+        if t % 10 == 9:
+            assert_agrees(policy, truth, rng.uniform(-0.7, 0.7, (4, 2)))
+    assert truth.degrees_of_freedom() < 30  # the noise estimate alone has 70
+
+
+def test_the_definition_in_audits() -> None:
+    """Three arms, of which two are played in the first rounds alone."""
+    policy, truth, rng = AdaptiveLinUCB(dim=3), Definition(3), np.random.default_rng(1)
+    arms, audits = np.eye(3), 0
+    for t in range(200):
+        arm = t % 3 if t < 18 else 0
+        event = Update(arms[[arm]], [0.5, 0.3, 0.1][arm] + 0.2 * rng.standard_normal(1))
+        apply(policy, event)
+        truth.apply(event)
+        if truth.place() < 1:
+            assert_close(policy.scores(arms), truth.scores(arms), "scores")
+            audits += truth.decider(arms)[0] < truth.in_force(truth.moving)
+    assert audits >= 3

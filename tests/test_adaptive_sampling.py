@@ -51,19 +51,19 @@ def test_propensities_by_their_definition(
 
 
 def test_propensities_in_audits() -> None:
-    policy, truth, rng = AdaptiveSampling(dim=2), Definition(2), np.random.default_rng(3)
-    audits = 0
-    for _ in range(100):
-        action = rng.uniform(-1, 1, (1, 2))
-        event = Update(action, action[:, 0] + 0.1 * rng.standard_normal(1))
+    """Three arms, of which two are played in the first rounds alone."""
+    policy, truth, rng = AdaptiveSampling(dim=3), Definition(3), np.random.default_rng(3)
+    arms, audits = np.eye(3), 0
+    for t in range(200):
+        arm = t % 3 if t < 18 else 0
+        event = Update(arms[[arm]], [0.5, 0.3, 0.1][arm] + 0.2 * rng.standard_normal(1))
         apply(policy, event)
         truth.apply(event)
-        if truth.place() < 1:
+        if truth.decider(arms)[0] < truth.in_force(truth.moving):
             audits += 1
-            actions = rng.uniform(-1, 1, (5, 2))
-            chances = truth.chances(actions, 0.1, 0.01)
-            assert_close(policy.propensities(actions), chances, "propensities")
-    assert audits == 3
+            chances = truth.chances(arms, 0.1, 0.01)
+            assert_close(policy.propensities(arms), chances, "propensities")
+    assert audits >= 2
 
 
 def trained(rounds: int = 60, **options: Any) -> AdaptiveSampling:

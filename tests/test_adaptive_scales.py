@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from adaptive_streams import choices
 from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
-from driftbandits.policies.adaptive.state import KURTOSIS
+from driftbandits.policies.adaptive.noise import degrees_of_freedom
+from driftbandits.policies.adaptive.state import TAIL_ABOVE, TAIL_BELOW
+from oracles import Floats
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.5, 7.0, 1e6, 1e30])
@@ -83,19 +85,37 @@ def test_the_noise_level_is_found() -> None:
 
 
 @pytest.mark.parametrize("told", [None, 0.1, 5.0])
-def test_the_kurtosis_is_found_whatever_noise_level_is_told(told: float | None) -> None:
-    def found(draw: Callable[[np.random.Generator], float]) -> float:
+def test_the_tails_are_found_whatever_noise_level_is_told(told: float | None) -> None:
+    def found(draw: Callable[[np.random.Generator], float]) -> Floats:
         policy, rng = AdaptiveLinUCB(dim=1, noise=told), np.random.default_rng(2)
         for _ in range(6000):
             policy.update([1.0], draw(rng))
-        return float(policy._state.counters[KURTOSIS])
+        return policy._state.counters[[TAIL_BELOW, TAIL_ABOVE]]
 
-    # Over 2000 rewards, which a memory of 1000 comes to: √(96/2000) = 0.22 for the mean fourth
-    # power of normal ones. That the level is estimated along with it takes 0.1 away.
-    assert found(lambda rng: 0.5 + rng.standard_normal()) == pytest.approx(3.0, abs=0.75)
-    # Clicks in 5% of the rounds have (1 − 3·0.05·0.95)/(0.05·0.95) = 18.1, and squares of
-    # 0.95/0.05 = 19 at a click, below 25; an error of 19²·√(0.0475/2000) = 1.8.
-    assert found(lambda rng: float(rng.random() < 0.05)) == pytest.approx(18.1, abs=5.4)
+    # Half the kurtosis of 3 on each side. Over 2000 rewards, which a memory of 1000 comes to,
+    # √((52.5 − 1.5²)/2000) = 0.16. That the level is estimated along with it takes 0.05 away.
+    normal = found(lambda rng: 0.5 + rng.standard_normal())
+    assert normal == pytest.approx([1.5, 1.5], abs=0.53)
+    # Clicks in 5% of the rounds have squares of 0.95/0.05 = 19 at a click, below 25, and 0.05/0.95
+    # without: fourth powers of 18.05 and 0.003 on average; an error of 19²·√(0.0475/2000) = 1.8.
+    below, above = found(lambda rng: float(rng.random() < 0.05))
+    assert above == pytest.approx(18.05, abs=5.4)
+    assert below < 1.5 / 2  # half that of a normal law, even where too small a level is told
+
+
+def test_the_lighter_tail_decides() -> None:
+    """Outliers on both sides make the law's tails heavy; those on one side do not."""
+
+    def freedom(draw: Callable[[np.random.Generator], float]) -> float:
+        policy, rng = AdaptiveLinUCB(dim=1), np.random.default_rng(4)
+        for _ in range(2000):
+            policy.update([1.0], draw(rng))
+        return float(degrees_of_freedom(policy._state))
+
+    assert freedom(lambda rng: float(rng.random() < 0.05)) > 90
+    assert freedom(lambda rng: float(rng.random() < 0.1) * rng.lognormal(0.0, 0.7)) > 90
+    assert freedom(lambda rng: rng.standard_t(3)) < 8
+    assert freedom(lambda rng: rng.standard_normal() * (5 if rng.random() < 0.05 else 1)) < 8
 
 
 def test_a_noise_level_that_is_given_is_taken() -> None:

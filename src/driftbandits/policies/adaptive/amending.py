@@ -24,7 +24,7 @@ from ...core.linalg import inner, subtract
 from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.sums import add_moment
 from .bank import predict, weight_of
-from .level import level_discount, level_of
+from .level import TRUST, level_discount, level_of
 from .noise import any_variation, degrees_of_freedom, estimate_variance, fourth_power
 from .state import (
     ANCHORED,
@@ -33,7 +33,6 @@ from .state import (
     EVIDENCE,
     EXPERTS,
     INFLATION,
-    KURTOSIS,
     LATEST,
     LEVELS,
     LEVERAGE,
@@ -49,6 +48,8 @@ from .state import (
     SCALE,
     SPREAD,
     SUMS,
+    TAIL_ABOVE,
+    TAIL_BELOW,
     TRACKED,
     TRACKED_REWARDS,
     UNIT,
@@ -99,7 +100,7 @@ def change_reward(
         if bank == bank_in_force(s):
             gained = changed
     rest = max(1.0 - weight_of(s, c, share, age) * s.facts[share, SPREAD], LEAST_REST)
-    gain = s.facts[share, LEVERAGE] / rest / (1.0 + s.facts[share, SPREAD] / rest)
+    gain = TRUST * s.facts[share, LEVERAGE] / rest / (1.0 + s.facts[share, SPREAD] / rest)
     s.counters[MOMENT] += gain * (new - old)
     behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
     for h in range(LEVELS):
@@ -224,7 +225,8 @@ def change_noise(
     variance = estimate_variance(s, c, known)
     if variance > 0.0:
         kept = (1.0 - 1.0 / tail_memory) ** passed / tail_memory
-        n[KURTOSIS] = max(n[KURTOSIS] + kept * fourth_power(max(gained, 0.0), variance), 1.0)
+        tail = TAIL_ABOVE if new > old else TAIL_BELOW
+        n[tail] += kept * fourth_power(max(gained, 0.0), variance)
 
 
 @lean_kernel

@@ -1,6 +1,7 @@
-"""Audits: now and then an expert of shorter memory decides, and tries again what it has forgotten.
+"""Audits: now and then an expert of shorter memory may try again what it has forgotten.
 
-What nobody plays, nobody sees change.
+What nobody plays, nobody sees change. Where actions are fresh in every round, nothing is forgotten
+in this sense, and audits cost nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How actions are scored: who decides, what it estimates, and how wide it is unsure.
 
-The expert in force decides; in an audit, one of shorter memory, with smaller widths.
+The expert in force decides. In an audit, one of shorter memory does, with smaller widths, if it
+would play what it hardly knows.
 """
 
 from __future__ import annotations
@@ -72,30 +73,27 @@ def spread_out(
 
 
 @lean_kernel
-def reward_curiosity(s: State, x: int, p: Parameters, widths: Array) -> None:
-    """Widen what is known much less than what is played: w ← w √(1 + β log(n w²/(4c))).
+def excess_factor(s: State, x: int, c: float) -> float:
+    """n/(4c): what squared widths of expert ``x`` are multiplied by to see how unusual they are.
 
     Over n rounds, the mean of w² over the actions that were played is about c/n. Where actions are
-    fresh, hardly any is four times as wide, so that this costs nothing. An arm that was dropped
-    early gets wider as n grows, and so does one that is new (as in MOSS; Audibert, Bubeck, 2009).
+    fresh, hardly any is four times as wide.
     """
-    rounds = s.facts[x, REMEMBERED] / (UNUSUAL * p.coordinates)
-    for k in range(widths.size):
-        excess = rounds * widths[k] * widths[k]
-        if excess > 1.0:
-            widths[k] *= np.sqrt(1.0 + p.curiosity * np.log(excess))
+    return float(s.facts[x, REMEMBERED] / (UNUSUAL * c))
 
 
 @lean_kernel
-def decider(p: Parameters, s: State) -> tuple[int, float]:
-    """Row of the expert x that decides this round, and what its widths are multiplied by."""
-    bank = bank_in_force(s)
-    x, radius = in_force(s, bank, p.share), p.exploration * np.sqrt(s.counters[VARIANCE])
-    place = audit_place(s, p.audit_every)
-    if place < 1.0:
-        x = min(x, auditor(s, p.coordinates, bank, place))
-        radius *= p.audit_radius
-    return x, radius
+def reward_curiosity(s: State, x: int, p: Parameters, widths: Array) -> None:
+    """Widen what is known much less than what is played: w ← w √(1 + β log(n w²/(4c))).
+
+    An arm that was dropped early gets wider as n grows, and so does one that is new (as in MOSS;
+    Audibert, Bubeck, 2009).
+    """
+    factor = excess_factor(s, x, p.coordinates)
+    for k in range(widths.size):
+        excess = factor * widths[k] * widths[k]
+        if excess > 1.0:
+            widths[k] *= np.sqrt(1.0 + p.curiosity * np.log(excess))
 
 
 @lean_kernel
@@ -119,7 +117,7 @@ def widths_from(
     scratch: Array,
     out: Array,
 ) -> None:
-    """Widths of all columns (d, K) from ``centre`` by expert ``x``, with what curiosity adds."""
+    """Widths of all columns (d, K) from ``centre`` by expert ``x``."""
     spread_out(
         s.inverses[x],
         s.facts[x, UNIT],
@@ -132,19 +130,50 @@ def widths_from(
         scratch,
         out,
     )
-    reward_curiosity(s, x, p, out)
 
 
 @lean_kernel
-def optimistic(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> None:
-    """scores ← aᵀθ_x + c σ̂ w(a) for all columns; in audits x is shorter and c smaller."""
-    x, radius = decider(p, s)
+def upper_bounds(
+    p: Parameters, s: State, x: int, radius: float, columns: Array, scratch: Array, scores: Array
+) -> None:
+    """scores ← aᵀθ_x + radius · w(a) for all columns (d, K), w with what curiosity adds."""
     bank = x % 2
-    precision = level_precision(s, bank)
-    widths_from(p, s, x, s.centres[bank], precision, columns, scratch, scores)
+    widths_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, scores)
+    reward_curiosity(s, x, p, scores)
     for k in range(scores.size):
         scores[k] *= radius
     add_estimates(s, x, columns, scores)
+
+
+@lean_kernel
+def little_known(p: Parameters, s: State, x: int, column: Array, scratch: Array) -> bool:
+    """Whether expert ``x`` knows an action (d, 1) much less than those it has seen played."""
+    width, bank = scratch[0, :1], x % 2
+    widths_from(p, s, x, s.centres[bank], level_precision(s, bank), column, scratch, width)
+    return bool(excess_factor(s, x, p.coordinates) * width[0] * width[0] > 1.0)
+
+
+@lean_kernel
+def optimistic(
+    p: Parameters, s: State, columns: Array, scratch: Array, scores: Array
+) -> tuple[int, float]:
+    """Upper bounds of all columns by the expert that decides; returns its row and its radius.
+
+    The expert in force decides. In an audit one of shorter memory may, if what it would play is
+    little known to it: otherwise there is nothing to find out.
+    """
+    bank = bank_in_force(s)
+    x, radius = in_force(s, bank, p.share), p.exploration * np.sqrt(s.counters[VARIANCE])
+    place = audit_place(s, p.audit_every)
+    if place < 1.0:
+        shorter, narrow = auditor(s, p.coordinates, bank, place), p.audit_radius * radius
+        if shorter < x:
+            upper_bounds(p, s, shorter, narrow, columns, scratch, scores)
+            best = argmax(scores)
+            if little_known(p, s, shorter, columns[:, best : best + 1], scratch):
+                return shorter, narrow
+    upper_bounds(p, s, x, radius, columns, scratch, scores)
+    return x, radius
 
 
 @lean_kernel

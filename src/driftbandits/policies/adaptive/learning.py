@@ -33,6 +33,7 @@ from .state import (
     ANCHORED,
     CENTRED,
     DETECTIONS,
+    ERROR,
     EXPERTS,
     INFLATION,
     LEAN,
@@ -87,6 +88,13 @@ def mixed_residual(s: State, banks: int) -> float:
 
 
 @lean_kernel
+def was_above(p: Parameters, s: State, banks: int) -> bool:
+    """Whether the last reward was above what the expert in force had predicted."""
+    bank = min(bank_in_force(s), banks - 1)
+    return bool(s.facts[in_force(s, bank, p.share), ERROR] > 0.0)
+
+
+@lean_kernel
 def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float) -> None:
     """Weigh experts, running means and banks by what they predicted."""
     anchored = judge(s, ANCHORED)
@@ -110,7 +118,8 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         judge_all(p, s, banks, action, reward)
     count_reward(s, reward, p.noise_memory)
     if settled:
-        count_residual(s, p.coordinates, residual, p.noise_memory, p.tail_memory, known)
+        above = was_above(p, s, banks)
+        count_residual(s, p.coordinates, residual, above, p.noise_memory, p.tail_memory, known)
     else:
         estimate_variance(s, p.coordinates, known)
     bank = bank_in_force(s)
@@ -156,7 +165,8 @@ def settle(p: Parameters, s: State, action: Array, reward: float, age: float) ->
     if any_variation(s):
         judge_all(p, s, 2, action, reward)
     add_to_means(s, action, reward, age, 1.0)
-    count_residual(s, p.coordinates, residual, p.noise_memory, p.tail_memory, p.known > 0.0)
+    above, known = was_above(p, s, 2), p.known > 0.0
+    count_residual(s, p.coordinates, residual, above, p.noise_memory, p.tail_memory, known)
 
 
 @lean_kernel

@@ -27,8 +27,8 @@ class AdaptiveLinUCB(AdaptivePolicy):
 
     x is the expert of the bank in force at which 40% of the weight is reached, shorter memories
     first. ā is zero in the anchored bank, and the mean of recent actions in the centred one. One
-    round in 25 is an audit, played by an expert of shorter memory, so that what has not been played
-    for long is tried again.
+    round in 10 is an audit. If an expert of shorter memory would play what it hardly knows by now,
+    it does: so what has not been played for long is tried again.
 
     Choices do not depend on the scale of rewards, a constant added to all of them, or the scale of
     any feature, and actions may have any norm. Entries below 1e-50 in size count as zeros. Nothing

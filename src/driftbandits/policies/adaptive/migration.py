@@ -24,7 +24,6 @@ from .state import (
     DISCOUNT,
     EVIDENCE,
     EXPERTS,
-    KURTOSIS,
     OBSERVATIONS,
     PRECISION,
     PRIOR,
@@ -35,6 +34,8 @@ from .state import (
     REWARD_COUNT,
     REWARD_SQUARES,
     ROWS,
+    TAIL_ABOVE,
+    TAIL_BELOW,
     UNIT,
     VARIANCE,
     WEIGHT,
@@ -100,7 +101,8 @@ def _fill_counters(state: State, old: Array, experts: int) -> None:
     new[0], new[EXPERTS], new[OBSERVATIONS] = old[_CLOCK], experts, old[_OBSERVATIONS]
     new[RESIDUALS], new[COUNT] = old[_RESIDUALS], old[_COUNT]
     new[REWARD_SQUARES], new[REWARD_COUNT] = old[_SQUARES], old[_COUNT]
-    new[VARIANCE], new[KURTOSIS], new[PRECISION] = old[_VARIANCE], old[_TAILS], CERTAIN
+    new[VARIANCE], new[PRECISION] = old[_VARIANCE], CERTAIN
+    new[TAIL_BELOW] = new[TAIL_ABOVE] = old[_TAILS] / 2
     new[DETECTIONS] = old[_FOUND]
     if old[_SQUARES] > 0.0:
         new[RATIO] = min(1.0, max(1e-12, old[_VARIANCE] * old[_COUNT] / old[_SQUARES]))

@@ -1,4 +1,10 @@
-"""The noise: its level σ̂, its tails κ̂, and its share in what rewards vary by."""
+"""The noise: its level σ̂, its tails, and its share in what rewards vary by.
+
+Outliers on both sides call for a law of heavy tails, whose centre is the mean then. Those of clicks
+and sales lie on one side: most rewards are zero. There the centre of such a law would be near zero,
+and whoever predicts zeros after a run of them would gain weight. Least squares find the mean of any
+law. So the lighter of the two tails decides: κ̂ is twice its mean fourth power.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +14,7 @@ from ...core.compiling import lean_kernel
 from .bank import mean_square
 from .state import (
     COUNT,
-    KURTOSIS,
-    NORMAL_KURTOSIS,
+    NORMAL_TAIL,
     OBSERVATIONS,
     ORIGIN,
     RATIO,
@@ -17,6 +22,8 @@ from .state import (
     REWARD_COUNT,
     REWARD_MEAN,
     REWARD_SQUARES,
+    TAIL_ABOVE,
+    TAIL_BELOW,
     VARIANCE,
     State,
 )
@@ -28,13 +35,14 @@ LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have be
 
 @lean_kernel
 def degrees_of_freedom(s: State) -> float:
-    """ν of the Student-t law that has the noise's kurtosis, 3 + 6/(ν − 4); at most C + 1.
+    """ν of the Student-t law that has the noise's kurtosis κ̂, 3 + 6/(ν − 4); at most C + 1.
 
     Under a law of thin tails each outlier speaks for whoever was least sure, that is for the
     shortest memory. C + 1 is what an estimated noise level leaves of a normal law. The scale stays
     σ̂, so that a law of heavy tails is the wider one: where they are heavy, σ̂ is hardly known.
     """
-    most, excess = s.counters[COUNT] + 1.0, s.counters[KURTOSIS] - NORMAL_KURTOSIS
+    lighter = min(s.counters[TAIL_BELOW], s.counters[TAIL_ABOVE])
+    most, excess = s.counters[COUNT] + 1.0, 2.0 * (lighter - NORMAL_TAIL)
     return float(min(most, 4.0 + 6.0 / excess)) if excess > 0.0 else float(most)
 
 
@@ -58,9 +66,18 @@ def count_reward(s: State, reward: float, noise_memory: float) -> None:
 
 @lean_kernel
 def count_residual(
-    s: State, c: float, residual: float, noise_memory: float, tail_memory: float, known: bool
+    s: State,
+    c: float,
+    residual: float,
+    above: bool,
+    noise_memory: float,
+    tail_memory: float,
+    known: bool,
 ) -> None:
-    """σ̂² from the squared residuals of late unless it is ``known``, and κ̂."""
+    """σ̂² from the squared residuals of late unless it is ``known``, and the tails.
+
+    ``above`` says whether the reward was above what was predicted.
+    """
     n = s.counters
     if n[OBSERVATIONS] == 1.0:  # which any level fits
         return
@@ -69,7 +86,9 @@ def count_residual(
     n[COUNT] = kept * n[COUNT] + 1.0
     variance = estimate_variance(s, c, known)
     if variance > 0.0:
-        n[KURTOSIS] += (fourth_power(residual, variance) - n[KURTOSIS]) / tail_memory
+        for tail in (TAIL_BELOW, TAIL_ABOVE):
+            n[tail] -= n[tail] / tail_memory
+        n[TAIL_ABOVE if above else TAIL_BELOW] += fourth_power(residual, variance) / tail_memory
 
 
 @lean_kernel

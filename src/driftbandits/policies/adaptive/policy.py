@@ -101,12 +101,12 @@ class AdaptivePolicy(Policy):
         doubt: Odds that rewards fell faster than a level does, at which the anchored bank takes
             over to have a look. A look costs a few trials; a fall that is taken for the level costs
             the gap in every round.
-        audit_every: Rounds of which one is an audit. Where arms stay, trying again takes a few
-            rounds per memory; where actions are fresh, every audit is a loss.
+        audit_every: Rounds of which one is an audit. More often finds an arm that has become better
+            sooner; what an audit may try is limited by what the auditor has forgotten.
         audit_radius: Widths in audits, in units of those in other rounds.
         false_alarms: α; a correct expert is overwritten about α log T times in T rounds.
         noise_memory: Rewards over which the noise level is taken, since it may change too.
-        tail_memory: Rewards over which its kurtosis is taken: fourth powers need more of them.
+        tail_memory: Rewards over which its tails are taken: fourth powers need more of them.
     """
 
     detections_counter: ClassVar[int] = DETECTIONS
@@ -127,7 +127,7 @@ class AdaptivePolicy(Policy):
     ridge: float = 0.1
     conviction: float = 2.0
     doubt: float = 100.0
-    audit_every: float = 25.0
+    audit_every: float = 10.0
     audit_radius: float = 0.4
     curiosity: float = 0.5
     false_alarms: float = 0.05

@@ -13,7 +13,7 @@ from ...core.entry_points import Kernels
 from ...core.linalg import argmax
 from ...core.randomness import stream_state, uniform_at
 from ..registry import register
-from .choosing import decider, optimistic, widths_from
+from .choosing import optimistic, reward_curiosity, widths_from
 from .learning import Parameters
 from .policy import ADAPTIVE, AdaptivePolicy
 from .state import COUNTERS, State
@@ -26,9 +26,10 @@ WORD = 0xFFFF_FFFF
 
 
 @lean_kernel
-def weigh_actions(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> None:
+def weigh_actions(
+    p: Parameters, s: State, x: int, radius: float, columns: Array, scratch: Array, scores: Array
+) -> None:
     """Replace upper bounds U by −½ ((U* − U)/(τ c σ̂ ‖a − a*‖))², a* the action of the largest."""
-    x, radius = decider(p, s)
     best, panel = argmax(scores), scratch.shape[1]
     largest = scores[best]
     for start in range(0, scores.size, panel):
@@ -36,6 +37,7 @@ def weigh_actions(p: Parameters, s: State, columns: Array, scratch: Array, score
         widths, some = scratch[0, : part.size], columns[:, start : start + part.size]
         # The level is common to both actions, so its uncertainty plays no part.
         widths_from(p, s, x, columns[:, best], np.inf, some, scratch, widths)
+        reward_curiosity(s, x, p, widths)
         for k in range(part.size):
             gap = largest - part[k]
             unit = p.temperature * radius * widths[k]
@@ -73,8 +75,8 @@ def normalise(scores: Array, chances: Array) -> None:
 @lean_kernel
 def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
     """Draw an action in proportion to e^score."""
-    optimistic(p, s, columns, scratch, scores)
-    weigh_actions(p, s, columns, scratch, scores)
+    x, radius = optimistic(p, s, columns, scratch, scores)
+    weigh_actions(p, s, x, radius, columns, scratch, scores)
     c = s.counters
     u = uniform_at(int(c[STREAM_HIGH]), int(c[STREAM_LOW]), int(c[CHOICES]))
     c[CHOICES] += 1.0

@@ -20,20 +20,21 @@ REWARD_MEAN = 6  # discounted mean of the rewards
 REWARD_SQUARES = 7  # discounted sum of their squared distances from it
 REWARD_COUNT = 8
 VARIANCE = 9  # σ̂²
-KURTOSIS = 10  # κ̂
-RATIO = 11  # σ̂²/ρ̂², the share of noise in what rewards vary by
+TAIL_BELOW = 10  # mean fourth power of residuals below zero, in units of σ̂⁴
+TAIL_ABOVE = 11  # and of those above
+RATIO = 12  # σ̂²/ρ̂², the share of noise in what rewards vary by
 # Level: the fixed one of the anchored bank, and which bank is in force.
-PRECISION = 12  # κ, of the fixed level
-MOMENT = 13  # κ times its estimate μ̂
-LEAN = 14  # evidence for a level that moves, in nats
-MOVING = 15  # 1 while the centred bank is in force
-LATEST = 16  # the latest round of which there was a reward
-TRACKER = 17  # h, the running mean in force
-INFLATION = 18  # F, variance of a centred reward in units of σ²
-FALL = 19  # odds that rewards have fallen from the running mean FALL_FROM
-FALL_FROM = 20
-DETECTIONS = 21
-COUNTERS = 22
+PRECISION = 13  # κ, of the fixed level
+MOMENT = 14  # κ times its estimate μ̂
+LEAN = 15  # evidence for a level that moves, in nats
+MOVING = 16  # 1 while the centred bank is in force
+LATEST = 17  # the latest round of which there was a reward
+TRACKER = 18  # h, the running mean in force
+INFLATION = 19  # F, variance of a centred reward in units of σ²
+FALL = 20  # odds that rewards have fallen from the running mean FALL_FROM
+FALL_FROM = 21
+DETECTIONS = 22
+COUNTERS = 23
 
 # Columns of ``facts``, one row per expert.
 WEIGHT = 0  # by how well it has predicted of late; those of a bank sum to one
@@ -73,7 +74,7 @@ LEVELS = 5  # running means, with memories of 3 to 300 rewards
 SHORTEST_LEVEL = 3.0
 LEVEL_GROWTH = 10.0**0.5
 
-NORMAL_KURTOSIS = 3.0
+NORMAL_TAIL = 1.5  # of a normal law, on each side: half its kurtosis
 
 
 class State(NamedTuple):
@@ -126,7 +127,7 @@ def initial_state(*, dim: int) -> State:
     """One expert in each bank, which has seen nothing."""
     counters, facts = np.zeros(COUNTERS), np.zeros((2, FACTS))
     counters[[EXPERTS, VARIANCE, RATIO, INFLATION, FALL]] = 1.0
-    counters[KURTOSIS] = NORMAL_KURTOSIS
+    counters[[TAIL_BELOW, TAIL_ABOVE]] = NORMAL_TAIL
     facts[:, [WEIGHT, EVIDENCE, UNIT, DISCOUNT, PRIOR]] = 1.0
     facts[:, CHANGES] = -1.0
     trackers = np.zeros((LEVELS, SUMS + dim))
