@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.compiling import entry_point, lean_kernel
-from ...core.linalg import argmax, clear
+from ...core.compiling import entry_point, lean_kernel, precise_kernel, row_kernel
+from ...core.elementary import log
+from ...core.linalg import argmax, column_quadratic, scale, subtract
 from .audits import audit_place, auditor
 from .bank import is_zero, prior_variance
 from .learning import Parameters
@@ -27,6 +28,20 @@ def level_precision(s: State, bank: int) -> float:
     return max(LEAST_PRECISION, s.counters[PRECISION]) if bank == ANCHORED else np.inf
 
 
+@row_kernel
+def _shift(column: Array, by: float, out: Array) -> None:
+    """out ← column − by."""
+    for k in range(column.size):
+        out[k] = column[k] - by
+
+
+@row_kernel
+def _add_level(squares: Array, unit: float, leverage: Array, variance: float) -> None:
+    """squares ← unit · squares + variance · leverage²."""
+    for k in range(squares.size):
+        squares[k] = max(squares[k], 0.0) * unit + leverage[k] * leverage[k] * variance
+
+
 @lean_kernel
 def spread_out(
     inverse: Array,
@@ -40,50 +55,46 @@ def spread_out(
     scratch: Array,
     out: Array,
 ) -> None:
-    """‖a − ā‖ in V⁻¹ = ``unit · inverse``, with the level's uncertainty, for all columns (d, K).
+    """‖a − ā‖² in V⁻¹ = ``unit · inverse``, with the level's variance, for all columns (d, K).
 
-    √( (a − ā)ᵀV⁻¹(a − ā) + u²/κ ), u = 1 − aᵀV⁻¹Σwx. A coordinate that no action has had so far
-    adds ``new``.
+    (a − ā)ᵀV⁻¹(a − ā) + u²/κ, u = 1 − aᵀV⁻¹Σwx. A coordinate that no action has had so far has
+    zeros in V⁻¹, and adds ``new``.
     """
     dim, width = columns.shape[0], scratch.shape[1]
     for start in range(0, out.size, width):
-        count = min(width, out.size - start)
-        squares, leverage = out[start : start + count], scratch[1, :count]
-        clear(squares)
-        for k in range(count):
+        squares = out[start : start + width]
+        leverage = scratch[1, : squares.size]
+        for k in range(leverage.size):
             leverage[k] = 1.0
         for i in range(dim):
-            row, column = scratch[2 + i, :count], columns[i, start : start + count]
-            for k in range(count):
-                row[k] = column[k] - centre[i]
+            column = columns[i, start : start + squares.size]
+            _shift(column, centre[i], scratch[2 + i])
+            subtract(leverage, slope[i], column)
+        column_quadratic(inverse, 0.0, scratch[2:], squares)
+        _add_level(squares, unit, leverage, 1.0 / precision)
+        for i in range(dim):
             if present[i] == 0.0:
-                for k in range(count):
-                    squares[k] += 0.0 if is_zero(row[k]) else new / unit
-                continue
-            for k in range(count):
-                leverage[k] -= slope[i] * column[k]
-            for j in range(i + 1):
-                weight, other = inverse[i, j] * (1.0 if i == j else 2.0), scratch[2 + j, :count]
-                for k in range(count):
-                    squares[k] += weight * row[k] * other[k]
-        for k in range(count):
-            level = leverage[k] * leverage[k] / precision
-            squares[k] = np.sqrt(max(squares[k], 0.0) * unit + level)
+                for k in range(squares.size):
+                    squares[k] += 0.0 if is_zero(scratch[2 + i, k]) else new
+
+
+@precise_kernel
+def _widen(squares: Array, rounds: float, curiosity: float) -> None:
+    """Widths from their squares: w √(1 + curiosity · log⁺(rounds · w²))."""
+    for k in range(squares.size):
+        unusual = log(max(1.0, rounds * squares[k]))
+        squares[k] = np.sqrt(squares[k] * (1.0 + curiosity * unusual))
 
 
 @lean_kernel
-def reward_curiosity(s: State, x: int, p: Parameters, widths: Array) -> None:
-    """Widen what is known much less than what is played: w ← w √(1 + β log(n w²/(4c))).
+def reward_curiosity(s: State, x: int, p: Parameters, squares: Array) -> None:
+    """Widths from their squares, wider where less is known: w ← w √(1 + β log⁺(n w²/(4c))).
 
     Over n rounds, the mean of w² over the actions that were played is about c/n. Where actions are
     fresh, hardly any is four times as wide, so that this costs nothing. An arm that was dropped
     early gets wider as n grows, and so does one that is new (as in MOSS; Audibert, Bubeck, 2009).
     """
-    rounds = s.facts[x, REMEMBERED] / (UNUSUAL * p.coordinates)
-    for k in range(widths.size):
-        excess = rounds * widths[k] * widths[k]
-        if excess > 1.0:
-            widths[k] *= np.sqrt(1.0 + p.curiosity * np.log(excess))
+    _widen(squares, s.facts[x, REMEMBERED] / (UNUSUAL * p.coordinates), p.curiosity)
 
 
 @lean_kernel
@@ -104,8 +115,7 @@ def add_estimates(s: State, x: int, columns: Array, out: Array) -> None:
     level = level_of(s, x % 2)
     for i in range(columns.shape[0]):
         theta = s.thetas[x, i] - level * s.slopes[x, i]
-        for k in range(out.size):
-            out[k] += theta * columns[i, k]
+        subtract(out, -theta, columns[i])
 
 
 @lean_kernel
@@ -142,8 +152,7 @@ def optimistic(p: Parameters, s: State, columns: Array, scratch: Array, scores: 
     bank = x % 2
     precision = level_precision(s, bank)
     widths_from(p, s, x, s.centres[bank], precision, columns, scratch, scores)
-    for k in range(scores.size):
-        scores[k] *= radius
+    scale(scores, radius)
     add_estimates(s, x, columns, scores)
 
 

@@ -1,0 +1,43 @@
+"""Elementary functions in plain arithmetic: as exact as they say, whatever the argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftbandits.core.compiling import entry_point
+from driftbandits.core.elementary import log
+
+
+def _logs(numbers: Any, out: Any) -> None:
+    for i in range(numbers.size):
+        out[i] = log(numbers[i])
+
+
+logs = entry_point(_logs, "test")
+
+
+def arguments() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {
+        "of any size": np.exp(rng.uniform(-690, 709, 20_000)),
+        "around one": 1.0 + rng.choice([-1, 1], 20_000) * np.exp(rng.uniform(-36, -1, 20_000)),
+        "from one to three": rng.uniform(1, 3, 20_000),
+        "powers of two": 2.0 ** np.arange(-996, 1024),
+        "beside powers of two": np.nextafter(2.0 ** np.arange(-996, 1024), 0),
+    }
+
+
+@pytest.mark.parametrize("kind", arguments())
+def test_the_logarithm_is_off_by_at_most_one_and_a_half_units_in_the_last_place(kind: str) -> None:
+    numbers = arguments()[kind]
+    out = np.empty_like(numbers)
+    logs(numbers, out)
+    exact = np.log(numbers.astype(np.longdouble))
+    assert (np.abs(out - exact) <= 1.5 * np.spacing(np.abs(exact.astype(float)))).all()
+
+
+def test_the_logarithm_of_one_is_zero() -> None:
+    assert log(1.0) == 0.0
