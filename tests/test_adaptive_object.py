@@ -12,6 +12,7 @@ from adaptive_streams import choices
 from driftbandits import load
 from driftbandits.core.storage import StateFileError
 from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
+from driftbandits.testing.policies.lives import require_state
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,19 @@ def test_a_level_that_moves_is_not_a_change() -> None:
     np.testing.assert_allclose(policy.theta, [1.0, 0.0], atol=0.05)
     assert policy.level == pytest.approx(level, abs=0.6)  # a running mean lags by a few rounds
     assert policy.noise_estimate < 0.5
+
+
+def test_a_state_from_before_there_were_forecasts_goes_on_as_it_was() -> None:
+    policy = AdaptiveLinUCB(dim=2)
+    choices(policy)
+    arrays = policy.state()
+    del arrays["forecasts"]
+    arrays["facts"] = np.pad(arrays["facts"], [(0, 0), (0, 6)], constant_values=0.5)
+    arrays["trackers"] = np.insert(arrays["trackers"], 3, 0.5, axis=1)
+    again = AdaptiveLinUCB(dim=2)
+    again.restore(arrays)
+    assert choices(again) == choices(policy)
+    require_state(again, policy.state(), "the older state")
 
 
 @pytest.mark.parametrize("name", ["copies", "facts", "grams"])

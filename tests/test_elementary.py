@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from driftbandits.core.compiling import entry_point
-from driftbandits.core.elementary import log
+from driftbandits.core.elementary import exp, log
 
 
 def _logs(numbers: Any, out: Any) -> None:
@@ -16,7 +16,12 @@ def _logs(numbers: Any, out: Any) -> None:
         out[i] = log(numbers[i])
 
 
-logs = entry_point(_logs, "test")
+def _powers(numbers: Any, out: Any) -> None:
+    for i in range(numbers.size):
+        out[i] = exp(numbers[i])
+
+
+logs, powers = entry_point(_logs, "test"), entry_point(_powers, "test")
 
 
 def arguments() -> dict[str, Any]:
@@ -39,5 +44,15 @@ def test_the_logarithm_is_off_by_at_most_one_and_a_half_units_in_the_last_place(
     assert (np.abs(out - exact) <= 1.5 * np.spacing(np.abs(exact.astype(float)))).all()
 
 
-def test_the_logarithm_of_one_is_zero() -> None:
+@pytest.mark.parametrize("most", [700.0, 1.0, 1e-3])
+def test_powers_of_e_are_off_by_at_most_one_and_a_half_units(most: float) -> None:
+    numbers = np.append(np.random.default_rng(0).uniform(-most, most, 50_000), [-most, most])
+    out = np.empty_like(numbers)
+    powers(numbers, out)
+    exact = np.exp(numbers.astype(np.longdouble))
+    assert (np.abs(out - exact) <= 1.5 * np.spacing(exact.astype(float))).all()
+
+
+def test_where_the_value_is_exact_it_is_given() -> None:
     assert log(1.0) == 0.0
+    assert exp(0.0) == 1.0

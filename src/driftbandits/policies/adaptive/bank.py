@@ -35,6 +35,7 @@ from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, subtract
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, add_moment, shrink
 from ..base import SMALLEST_BOUND
+from .plane import absorb_in_plane, invert_in_plane, predict_in_plane
 from .state import (
     ANCHORED,
     CHANGES,
@@ -42,6 +43,7 @@ from .state import (
     DISCOUNT,
     EVIDENCE,
     EXPERTS,
+    GROWTH,
     INFLATION,
     LEVERAGE,
     LOG,
@@ -108,15 +110,32 @@ def mean_square(s: State, i: int) -> float:
 
 @lean_kernel
 def invert(s: State, e: int, ridge: float) -> None:
-    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums.
-
-    In units of the features' scales, where Λ is a multiple of the identity.
-    """
-    dim, inverse, scales = s.factor.shape[0], s.inverses[e], s.images[e]
+    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums."""
+    dim, inverse, priors = s.factor.shape[0], s.inverses[e], s.images[e]
     variance = prior_variance(s, ridge)
     for i in range(dim):
         across = mean_square(s, i)
-        scales[i] = np.sqrt(variance / across) if across > 0.0 else 0.0
+        priors[i] = variance / across if across > 0.0 else 0.0
+    if dim == 2:
+        invert_in_plane(s, e, priors[0], priors[1])
+    else:
+        _invert_gram(s, e, priors)
+    for i in range(dim):
+        s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
+        s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
+    s.facts[e, RESTORED] = s.counters[CLOCK]
+    s.facts[e, CHANGES] = 0.0
+
+
+@lean_kernel
+def _invert_gram(s: State, e: int, priors: Array) -> None:
+    """V⁻¹ of expert ``e``, ``priors`` being 1/Λ, which are replaced by their roots.
+
+    In units of the features' scales, where Λ is a multiple of the identity.
+    """
+    dim, inverse, scales = priors.size, s.inverses[e], priors
+    for i in range(dim):
+        scales[i] = np.sqrt(priors[i])
     for i in range(dim):
         for j in range(i, dim):
             s.factor[i, j] = s.grams[e, 0, i, j] * (scales[i] * scales[j])
@@ -125,11 +144,6 @@ def invert(s: State, e: int, ridge: float) -> None:
     for i in range(dim):
         for j in range(i, dim):
             inverse[i, j] = inverse[j, i] = inverse[i, j] * (scales[i] * scales[j])
-    for i in range(dim):
-        s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
-        s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
-    s.facts[e, RESTORED] = s.counters[CLOCK]
-    s.facts[e, CHANGES] = 0.0
 
 
 @lean_kernel
@@ -165,6 +179,9 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
 
     ``held`` is 1 where y holds the level and 0 where it does not.
     """
+    if x.size == 2:
+        predict_in_plane(s, e, x, y, held)
+        return
     image = s.images[e]
     clear(image)
     raw, leverage = y, held
@@ -174,21 +191,25 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
             subtract(image, -x[k], s.inverses[e, k])
             raw -= s.thetas[e, k] * x[k]
             leverage -= s.slopes[e, k] * x[k]
-    s.facts[e, RAW] = raw
-    s.facts[e, LEVERAGE] = leverage
-    s.facts[e, SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
+    forecast = s.forecasts[e % 2, :, e // 2]
+    forecast[RAW], forecast[LEVERAGE] = raw, leverage
+    forecast[SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
 
 
 @lean_kernel
 def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
     """Add to expert ``e`` the row that it has just predicted, at ``weight``."""
+    if x.size == 2:
+        absorb_in_plane(s, e, x, y, weight, held)
+        return
     stored = weight * s.facts[e, UNIT]
     accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
     if held > 0.0:
         add_moment(s.offsets[e], x, 1.0, stored)
-    image, gain = s.images[e], stored / (1.0 + weight * s.facts[e, SPREAD])
-    subtract(s.thetas[e], -gain * s.facts[e, RAW], image)
-    subtract(s.slopes[e], -gain * s.facts[e, LEVERAGE], image)
+    forecast = s.forecasts[e % 2, :, e // 2]
+    image, gain = s.images[e], stored / (1.0 + weight * forecast[SPREAD])
+    subtract(s.thetas[e], -gain * forecast[RAW], image)
+    subtract(s.slopes[e], -gain * forecast[LEVERAGE], image)
     for i in range(x.size):
         subtract(s.inverses[e, i], gain * image[i], image)
     s.facts[e, CHANGES] += 1.0
@@ -328,8 +349,11 @@ def restore(s: State, c: float, ridge: float) -> None:
     early on, scales and noise are hardly known. Rank-one changes leave rounding behind, which must
     not pile up.
     """
-    for e in range(2 * int(s.counters[EXPERTS])):
-        due = min(0.5 * memory_of(c, e // 2), max(c, s.facts[e, RESTORED]))
-        faded, changes = s.counters[CLOCK] - s.facts[e, RESTORED], s.facts[e, CHANGES]
-        if faded >= due or not 0.0 <= changes <= 32.0 + 4.0 * c:
-            invert(s, e, ridge)
+    clock, half, most = s.counters[CLOCK], 0.5 * memory_of(c, 0), 32.0 + 4.0 * c
+    for j in range(int(s.counters[EXPERTS])):
+        for e in range(2 * j, 2 * j + 2):
+            restored, changes = s.facts[e, RESTORED], s.facts[e, CHANGES]
+            due = min(half, max(c, restored))
+            if clock - restored >= due or not 0.0 <= changes <= most:
+                invert(s, e, ridge)
+        half *= GROWTH

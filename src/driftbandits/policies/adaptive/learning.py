@@ -18,6 +18,7 @@ from .level import (
     learn_level,
     level_of,
     loosen,
+    predict_by_means,
     track,
     weigh_banks,
     weigh_trackers,
@@ -28,6 +29,7 @@ from .noise import (
     count_reward,
     estimate_variance,
     measure_ratio,
+    write_laws,
 )
 from .state import (
     ANCHORED,
@@ -72,7 +74,7 @@ def predict_all(s: State, banks: int, reward: float) -> float:
         y = seen_by(s, bank, reward)
         for j in range(int(s.counters[EXPERTS])):
             predict(s, 2 * j + bank, s.rows[bank], y, 1.0 - bank)
-            apply_level(s, 2 * j + bank, bank)
+        apply_level(s, bank)
     return mixed_residual(s, banks)
 
 
@@ -89,10 +91,13 @@ def mixed_residual(s: State, banks: int) -> float:
 @lean_kernel
 def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float) -> None:
     """Weigh experts, running means and banks by what they predicted."""
-    anchored = judge(s, ANCHORED)
     if banks == 2:
-        weigh_trackers(s, action, reward)
-        centred = judge(s, CENTRED) - 0.5 * np.log(s.counters[INFLATION])
+        predict_by_means(s, action, reward)
+    anchored, centred = write_laws(s)
+    anchored += judge(s, ANCHORED)
+    if banks == 2:
+        weigh_trackers(s)
+        centred += judge(s, CENTRED) - 0.5 * np.log(s.counters[INFLATION])
         weigh_banks(s, centred - anchored, p.conviction, p.doubt)
 
 

@@ -24,6 +24,7 @@ from .state import (
     DISCOUNT,
     EVIDENCE,
     EXPERTS,
+    FACTS,
     KURTOSIS,
     OBSERVATIONS,
     PRECISION,
@@ -35,6 +36,7 @@ from .state import (
     REWARD_COUNT,
     REWARD_SQUARES,
     ROWS,
+    SUMS,
     UNIT,
     VARIANCE,
     WEIGHT,
@@ -49,6 +51,7 @@ _CLOCK, _EXPERTS, _OBSERVATIONS, _RESIDUALS, _SQUARES, _, _COUNT, _VARIANCE, _, 
     range(11)
 )
 _WEIGHT, _EVIDENCE, _UNIT, _, _RESTORED, _, _REMEMBERED, _, _DISCOUNT, _, _, _, _PRIOR = range(13)
+_WIDE_FACTS = 15  # columns of ``facts`` before there were ``forecasts``
 _NAMES = {
     "counters",
     "facts",
@@ -67,6 +70,19 @@ _NAMES = {
 def is_earlier(arrays: dict[str, Any]) -> bool:
     """Whether these are the arrays of a state of 0.1.0."""
     return arrays.keys() == _NAMES
+
+
+def with_forecasts(arrays: dict[str, Any], forecasts: Array) -> dict[str, Any]:
+    """``arrays`` as a state of today, where the sources between 0.1.0 and now saved them.
+
+    What the last reward looked like was further columns then, which nothing depends on later.
+    """
+    facts, trackers = np.asarray(arrays.get("facts")), np.asarray(arrays.get("trackers"))
+    wide = facts.ndim == trackers.ndim == 2 and facts.shape[1] == _WIDE_FACTS
+    if "forecasts" in arrays or not wide:
+        return arrays
+    today = {"facts": facts[:, :FACTS], "trackers": np.delete(trackers, SUMS, axis=1)}
+    return {**arrays, **today, "forecasts": forecasts}
 
 
 def migrated(arrays: dict[str, Any], dim: int) -> dict[str, Array]:

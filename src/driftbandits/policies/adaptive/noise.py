@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.compiling import lean_kernel
+from ...core.arrays import Array
+from ...core.compiling import lean_kernel, precise_kernel
+from ...core.elementary import exp, log
 from .bank import mean_square
 from .state import (
+    ANCHORED,
+    CENTRED,
     COUNT,
+    ERROR,
+    EXPERTS,
     KURTOSIS,
+    LANES,
+    LAW,
+    MEANS,
     NORMAL_KURTOSIS,
     OBSERVATIONS,
     ORIGIN,
@@ -17,12 +26,15 @@ from .state import (
     REWARD_COUNT,
     REWARD_MEAN,
     REWARD_SQUARES,
+    SCALE,
     VARIANCE,
     State,
 )
 
 OUTLIER = 25.0  # squares in κ̂, in units of σ̂², are at most this: no single reward decides it
 LEAST_RATIO = 1e-12  # σ̂² in units of what rewards vary by is at least this: they may have no noise
+LEAST_LIKELIHOOD = -600.0  # of an expert, in nats below the best: no weight is lost
+LEAST_LAW = -300.0  # of a running mean, in nats: no weight is lost
 LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have been the same
 
 
@@ -36,6 +48,55 @@ def degrees_of_freedom(s: State) -> float:
     """
     most, excess = s.counters[COUNT] + 1.0, s.counters[KURTOSIS] - NORMAL_KURTOSIS
     return float(min(most, 4.0 + 6.0 / excess)) if excess > 0.0 else float(most)
+
+
+@precise_kernel
+def _log_ratios(errors: Array, scales: Array, unit: float, out: Array) -> None:
+    for j in range(out.size):
+        out[j] = log(1.0 + errors[j] * errors[j] / (unit * scales[j]))
+
+
+@precise_kernel
+def _densities(laws: Array, power: float, least: float, floor: float, scales: Array) -> None:
+    for j in range(laws.size):
+        exponent = min(0.0, max(floor, power * (laws[j] - least)))
+        laws[j] = exp(exponent) / np.sqrt(scales[j])
+
+
+@lean_kernel
+def write_laws(s: State) -> tuple[float, float]:
+    """LAW of all ``forecasts``: the density of the reward, up to a constant.
+
+        (1 + e²/(ν σ̂² S))^(−½ (ν + 1)) / √S
+
+    In each bank, relative to the largest such power. Returns the logarithms of these two.
+    """
+    lanes = (int(s.counters[EXPERTS]) + LANES - 1) // LANES * LANES
+    freedom = degrees_of_freedom(s)
+    power = -0.5 * (freedom + 1.0)
+    # Stage by stage for all three, since each number waits long for the one that it is made from.
+    for group in range(3):
+        errors, scales = s.forecasts[group, ERROR, :lanes], s.forecasts[group, SCALE, :lanes]
+        laws = s.forecasts[group, LAW, :lanes]
+        _log_ratios(errors, scales, freedom * s.counters[VARIANCE], laws)
+    anchored, centred = _least(s, ANCHORED), _least(s, CENTRED)
+    for group in range(3):
+        least, floor = 0.0, LEAST_LAW
+        if group != MEANS:
+            least, floor = anchored if group == ANCHORED else centred, LEAST_LIKELIHOOD
+        scales, laws = s.forecasts[group, SCALE, :lanes], s.forecasts[group, LAW, :lanes]
+        _densities(laws, power, least, floor, scales)
+    return power * anchored, power * centred
+
+
+@lean_kernel
+def _least(s: State, bank: int) -> float:
+    """The least entry of LAW among the experts of a bank."""
+    laws = s.forecasts[bank, LAW]
+    least = laws[0]
+    for j in range(1, int(s.counters[EXPERTS])):
+        least = min(least, laws[j])
+    return float(least)
 
 
 @lean_kernel

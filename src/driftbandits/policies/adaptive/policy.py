@@ -22,6 +22,7 @@ from .bank import prior_variance
 from .choosing import choose, level_precision, spread_out_entry
 from .learning import Parameters, advance, amend, fits, forget, learn
 from .level import fixed_level, level_of
+from .migration import with_forecasts
 from .state import (
     ANCHORED,
     CENTRED,
@@ -308,6 +309,9 @@ class AdaptivePolicy(Policy):
 
     def _widened_state(self, wider: Self) -> State:
         return widened(self._state, wider.dim)
+
+    def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
+        return super()._checked(with_forecasts(arrays, initial.forecasts), initial)
 
     def _growing(self) -> tuple[str, ...]:
         return (*ROWS, *super()._growing())
