@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from .compiling import COMPILING, intrinsic, precise_kernel
+from .compiling import COMPILING, intrinsic, row_kernel
 
 # A positive float is 2^(E − 1023)·m, 1 ≤ m < 2. Its bits are E, from bit 52 on, and those of m.
 BIAS = 1023
@@ -54,7 +54,7 @@ else:
         return float(struct.unpack("d", struct.pack("q", bits))[0])
 
 
-@precise_kernel
+@row_kernel
 def log(number: float) -> float:
     """The natural logarithm of a float that is finite and at least 1e-300.
 
@@ -78,7 +78,7 @@ def log(number: float) -> float:
     return float(exponent * LOG_TWO + (f - (z * (f - series) - exponent * LOG_TWO_REST)))
 
 
-@precise_kernel
+@row_kernel
 def exp(number: float) -> float:
     """e to the power of a float from −700 to 700.
 

@@ -31,7 +31,16 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, subtract
+from ...core.linalg import (
+    add_four,
+    cholesky,
+    clear,
+    copy,
+    copy_matrix,
+    four_rows,
+    inner,
+    subtract,
+)
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, add_moment, shrink
 from ..base import SMALLEST_BOUND
@@ -111,7 +120,7 @@ def mean_square(s: State, i: int) -> float:
 @lean_kernel
 def invert(s: State, e: int, ridge: float) -> None:
     """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums."""
-    dim, inverse, priors = s.factor.shape[0], s.inverses[e], s.images[e]
+    dim, priors = s.factor.shape[0], s.images[e]
     variance = prior_variance(s, ridge)
     for i in range(dim):
         across = mean_square(s, i)
@@ -120,16 +129,13 @@ def invert(s: State, e: int, ridge: float) -> None:
         invert_in_plane(s, e, priors[0], priors[1])
     else:
         _invert_gram(s, e, priors)
-    for i in range(dim):
-        s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
-        s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
     s.facts[e, RESTORED] = s.counters[CLOCK]
     s.facts[e, CHANGES] = 0.0
 
 
 @lean_kernel
 def _invert_gram(s: State, e: int, priors: Array) -> None:
-    """V⁻¹ of expert ``e``, ``priors`` being 1/Λ, which are replaced by their roots.
+    """V⁻¹, θ and slopes of expert ``e``; ``priors`` are 1/Λ, and replaced by their roots.
 
     In units of the features' scales, where Λ is a multiple of the identity.
     """
@@ -144,6 +150,9 @@ def _invert_gram(s: State, e: int, priors: Array) -> None:
     for i in range(dim):
         for j in range(i, dim):
             inverse[i, j] = inverse[j, i] = inverse[i, j] * (scales[i] * scales[j])
+    for i in range(dim):
+        s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
+        s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
 
 
 @lean_kernel
@@ -182,17 +191,18 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
     if x.size == 2:
         predict_in_plane(s, e, x, y, held)
         return
-    image = s.images[e]
+    image, fours = s.images[e], x.size // 4 * 4
     clear(image)
-    raw, leverage = y, held
-    for k in range(x.size):
-        # Most features of most actions are zero. V⁻¹ is symmetric, and row by row it is quicker.
+    # Most features of most actions are zero. V⁻¹ is symmetric, and row by row it is quicker.
+    for k in range(0, fours, 4):
+        weights = x[k], x[k + 1], x[k + 2], x[k + 3]
+        if weights != (0.0, 0.0, 0.0, 0.0):
+            add_four(image, weights, four_rows(s.inverses[e], k, 0))
+    for k in range(fours, x.size):
         if x[k] != 0.0:
             subtract(image, -x[k], s.inverses[e, k])
-            raw -= s.thetas[e, k] * x[k]
-            leverage -= s.slopes[e, k] * x[k]
     forecast = s.forecasts[e % 2, :, e // 2]
-    forecast[RAW], forecast[LEVERAGE] = raw, leverage
+    forecast[RAW], forecast[LEVERAGE] = y - inner(s.thetas[e], x), held - inner(s.slopes[e], x)
     forecast[SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
 
 

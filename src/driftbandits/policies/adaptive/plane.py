@@ -63,12 +63,18 @@ def add_in_plane(sums: Array, term0: float, term1: float) -> None:
 
 @lean_kernel
 def invert_in_plane(s: State, e: int, prior0: float, prior1: float) -> None:
-    """V⁻¹ of expert ``e``, 1/Λ being ``prior0`` and ``prior1``; pivots are at least Λ's."""
-    gram, inverse, unit = s.grams[e, 0], s.inverses[e], s.facts[e, UNIT]
+    """V⁻¹, θ and slopes of expert ``e``; the priors are 1/Λ. Pivots are at least those of Λ."""
+    gram, unit = s.grams[e, 0], s.facts[e, UNIT]
     across = np.sqrt(prior0) * np.sqrt(prior1)
     pivot = max(gram[0, 0] * prior0, 0.0) + unit
     share = gram[0, 1] * across / pivot
     below = max(gram[1, 1] * prior1 - gram[0, 1] * across * share, 0.0) + unit
-    inverse[1, 1] = prior1 / below
-    inverse[0, 1] = inverse[1, 0] = -across * share / below
-    inverse[0, 0] = prior0 * (1.0 / pivot + share * share / below)
+    v11 = prior1 / below
+    v01 = -across * share / below
+    v00 = prior0 * (1.0 / pivot + share * share / below)
+    inverse, moment, offset = s.inverses[e], s.moments[e, 0], s.offsets[e, 0]
+    inverse[0, 0], inverse[0, 1], inverse[1, 0], inverse[1, 1] = v00, v01, v01, v11
+    s.thetas[e, 0] = v00 * moment[0] + v01 * moment[1]
+    s.thetas[e, 1] = v01 * moment[0] + v11 * moment[1]
+    s.slopes[e, 0] = v00 * offset[0] + v01 * offset[1]
+    s.slopes[e, 1] = v01 * offset[0] + v11 * offset[1]
