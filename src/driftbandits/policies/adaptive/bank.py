@@ -201,7 +201,7 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
     for k in range(fours, x.size):
         if x[k] != 0.0:
             subtract(image, -x[k], s.inverses[e, k])
-    forecast = s.forecasts[e % 2, :, e // 2]
+    forecast = s.forecasts[e & 1, :, e >> 1]
     forecast[RAW], forecast[LEVERAGE] = y - inner(s.thetas[e], x), held - inner(s.slopes[e], x)
     forecast[SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
 
@@ -216,7 +216,7 @@ def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> 
     accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
     if held > 0.0:
         add_moment(s.offsets[e], x, 1.0, stored)
-    forecast = s.forecasts[e % 2, :, e // 2]
+    forecast = s.forecasts[e & 1, :, e >> 1]
     image, gain = s.images[e], stored / (1.0 + weight * forecast[SPREAD])
     subtract(s.thetas[e], -gain * forecast[RAW], image)
     subtract(s.slopes[e], -gain * forecast[LEVERAGE], image)
@@ -325,8 +325,11 @@ def fade(s: State, clock: float) -> None:
         s.facts[e, REMEMBERED] += rounds
     for e in range(last):
         gamma = s.facts[e, DISCOUNT]
-        kept = gamma if rounds == 1.0 else gamma**rounds
-        s.facts[e, REMEMBERED] = kept * s.facts[e, REMEMBERED] + (1.0 - kept) / (1.0 - gamma)
+        kept, gained = gamma, 1.0
+        if rounds != 1.0:
+            kept = gamma**rounds
+            gained = (1.0 - kept) / (1.0 - gamma)
+        s.facts[e, REMEMBERED] = kept * s.facts[e, REMEMBERED] + gained
         if s.facts[e, UNIT] < LARGEST_UNIT * kept:
             s.facts[e, UNIT] /= kept
             continue

@@ -9,6 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
+from ...core.elementary import log
 from .amending import change_noise, change_reward, forget_along, predict_again
 from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
 from .level import (
@@ -93,12 +94,12 @@ def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float)
     """Weigh experts, running means and banks by what they predicted."""
     if banks == 2:
         predict_by_means(s, action, reward)
-    anchored, centred = write_laws(s)
-    anchored += judge(s, ANCHORED)
+    gained = write_laws(s)
+    anchored = judge(s, ANCHORED)
     if banks == 2:
         weigh_trackers(s)
-        centred += judge(s, CENTRED) - 0.5 * np.log(s.counters[INFLATION])
-        weigh_banks(s, centred - anchored, p.conviction, p.doubt)
+        ratio = judge(s, CENTRED) / (anchored * np.sqrt(s.counters[INFLATION]))
+        weigh_banks(s, gained + log(ratio), p.conviction, p.doubt)
 
 
 @lean_kernel
@@ -118,9 +119,10 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         count_residual(s, p.coordinates, residual, p.noise_memory, p.tail_memory, known)
     else:
         estimate_variance(s, p.coordinates, known)
-    bank = bank_in_force(s)
-    measure_ratio(s, in_force(s, bank, p.share), level_of(s, bank))
-    learn_level(s, in_force(s, ANCHORED, p.share))
+    bank, anchored = bank_in_force(s), in_force(s, ANCHORED, p.share)
+    x = anchored if bank == ANCHORED else in_force(s, CENTRED, p.share)
+    measure_ratio(s, x, level_of(s, bank))
+    learn_level(s, anchored)
     loosen(s)
     for bank in range(banks):
         y = seen_by(s, bank, reward)

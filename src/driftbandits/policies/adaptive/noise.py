@@ -64,12 +64,13 @@ def _densities(laws: Array, power: float, least: float, floor: float, scales: Ar
 
 
 @lean_kernel
-def write_laws(s: State) -> tuple[float, float]:
+def write_laws(s: State) -> float:
     """LAW of all ``forecasts``: the density of the reward, up to a constant.
 
         (1 + e²/(ν σ̂² S))^(−½ (ν + 1)) / √S
 
-    In each bank, relative to the largest such power. Returns the logarithms of these two.
+    In each bank, relative to the largest such power. Returns the logarithm of the centred bank's
+    largest one, less that of the anchored bank's.
     """
     lanes = (int(s.counters[EXPERTS]) + LANES - 1) // LANES * LANES
     freedom = degrees_of_freedom(s)
@@ -86,7 +87,7 @@ def write_laws(s: State) -> tuple[float, float]:
             least, floor = anchored if group == ANCHORED else centred, LEAST_LIKELIHOOD
         scales, laws = s.forecasts[group, SCALE, :lanes], s.forecasts[group, LAW, :lanes]
         _densities(laws, power, least, floor, scales)
-    return power * anchored, power * centred
+    return float(power * (centred - anchored))
 
 
 @lean_kernel

@@ -18,7 +18,7 @@ def predict_in_plane(s: State, e: int, x: Array, y: float, held: float) -> None:
     """As `predict`."""
     x0, x1 = x[0], x[1]
     inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
-    forecasts, j = s.forecasts[e % 2], e // 2
+    forecasts, j = s.forecasts[e & 1], e >> 1
     image0 = inverse[0, 0] * x0 + inverse[0, 1] * x1
     image1 = inverse[0, 1] * x0 + inverse[1, 1] * x1
     s.images[e, 0], s.images[e, 1] = image0, image1
@@ -32,7 +32,7 @@ def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: f
     """As `absorb`."""
     x0, x1 = x[0], x[1]
     inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
-    forecasts, j = s.forecasts[e % 2], e // 2
+    forecasts, j = s.forecasts[e & 1], e >> 1
     stored = weight * s.facts[e, UNIT]
     gain = stored / (1.0 + weight * forecasts[SPREAD, j])
     add_in_plane(s.moments[e], stored * x0 * y, stored * x1 * y)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from .bank import overwrite
@@ -56,7 +54,7 @@ def residual_of(s: State, bank: int) -> float:
 def judge(s: State, bank: int) -> float:
     """Bayesian weights under fixed share, and the odds of shorter memories against longer ones.
 
-    Returns the logarithm of the bank's predictive density, in units of that of its laws.
+    Returns the bank's predictive density, in units of its laws.
     """
     count, laws = int(s.counters[EXPERTS]), s.forecasts[bank, LAW]
     mixed = shorter = 0.0
@@ -73,7 +71,7 @@ def judge(s: State, bank: int) -> float:
     for j in range(count):
         facts = s.facts[2 * j + bank]
         facts[WEIGHT] = kept * facts[WEIGHT] + share * facts[PRIOR]
-    return float(np.log(mixed))
+    return mixed
 
 
 @lean_kernel
