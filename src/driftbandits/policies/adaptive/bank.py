@@ -17,7 +17,8 @@ would have by now. A log of the last overwritings is what that takes.
 The sums are compensated (`driftbandits.least_squares.sums`) and kept in a unit, as in
 `driftbandits.least_squares.forgetting`: a round that passes costs nothing. V_j⁻¹ follows them by
 rank-one changes while Λ_j fades with the data. Now and then it is made afresh, with Λ_j back in
-place (`restore`): O(d²) per round and expert.
+place (`restore`): O(d²) per round and expert. With two coordinates, what is done to one expert is
+written out (`driftbandits.policies.adaptive.plane`).
 
 Λ_j is diagonal, in units of each feature's own mean square, so that no feature's scale matters. A
 coordinate that was zero in all actions so far has no scale yet: V_j⁻¹ is zero there, and `choose`
