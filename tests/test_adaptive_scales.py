@@ -90,7 +90,7 @@ def test_the_tails_are_found_whatever_noise_level_is_told(told: float | None) ->
         policy, rng = AdaptiveLinUCB(dim=1, noise=told), np.random.default_rng(2)
         for _ in range(6000):
             policy.update([1.0], draw(rng))
-        return policy._state.counters[[TAIL_BELOW, TAIL_ABOVE]]
+        return np.asarray(policy._state.counters[[TAIL_BELOW, TAIL_ABOVE]])
 
     # Half the kurtosis of 3 on each side. Over 2000 rewards, which a memory of 1000 comes to,
     # √((52.5 − 1.5²)/2000) = 0.16. That the level is estimated along with it takes 0.05 away.

@@ -340,7 +340,7 @@ IMPOSSIBLE: list[tuple[Policy, str, int, float]] = [
     (DLinUCB(dim=3, gamma=0.9), "counters", 11, 0.0),
     (DetectRestartLinUCB(dim=3), "counters", 1, -1e300),
     (AdaptiveLinUCB(dim=3), "centres", 0, 1e308),
-    (AdaptiveLinUCB(dim=3), "facts", 22, -1.0),
+    (AdaptiveLinUCB(dim=3), "facts", 16, -1.0),
     (AdaptiveLinUCB(dim=3), "trackers", 1, 1e280),
 ]
 

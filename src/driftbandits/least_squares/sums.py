@@ -35,6 +35,19 @@ def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
 
 
 @precise_kernel
+def compensated_for_good(value: float, owed: float, term: float) -> tuple[float, float]:
+    """The same where nothing will be taken out again, a third faster (measured at d = 20).
+
+    What is owed joins the next term, and that is rounded: value and debt together are off by about
+    2⁻⁵³ Σ |terms|. That is nothing beside the sum, unless a large term is to leave again.
+    """
+    due = term + owed
+    total = value + due
+    shadow = total - value
+    return total, (value - (total - shadow)) + (due - shadow)
+
+
+@precise_kernel
 def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
     """Add ``weight`` · ``terms`` to the sums ``values``, entry by entry."""
     for j in range(values.size):
@@ -43,17 +56,9 @@ def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
 
 @precise_kernel
 def _add_for_good(values: Array, owed: Array, weight: float, terms: Array) -> None:
-    """The same where nothing will be taken out again, a third faster (measured at d = 20).
-
-    What is owed joins the next term, and that is rounded: value and debt together are off by about
-    2⁻⁵³ Σ |terms|. That is nothing beside the sum, unless a large term is to leave again.
-    """
+    """`_add` where nothing will be taken out again."""
     for j in range(values.size):
-        due = weight * terms[j] + owed[j]
-        total = values[j] + due
-        shadow = total - values[j]
-        owed[j] = (values[j] - (total - shadow)) + (due - shadow)
-        values[j] = total
+        values[j], owed[j] = compensated_for_good(values[j], owed[j], weight * terms[j])
 
 
 @precise_kernel

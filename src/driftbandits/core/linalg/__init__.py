@@ -11,9 +11,21 @@ from .columns import (
     whiten_columns,
 )
 from .factors import cholesky, log_determinant, solve, symmetric, update_factor, whiten
-from .rows import argmax, clear, clear_matrix, copy, copy_matrix, inner, scale, subtract
+from .rows import (
+    add_four,
+    argmax,
+    clear,
+    clear_matrix,
+    copy,
+    copy_matrix,
+    four_rows,
+    inner,
+    scale,
+    subtract,
+)
 
 __all__ = [
+    "add_four",
     "argmax",
     "cholesky",
     "clear",
@@ -23,6 +35,7 @@ __all__ = [
     "column_quadratic",
     "copy",
     "copy_matrix",
+    "four_rows",
     "inner",
     "log_determinant",
     "scale",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..compiling import lean_kernel, row_kernel
-from .rows import copy, four_entries, four_rows, inner, scale, subtract, subtract_four
+from .rows import add_four, copy, four_entries, four_rows, inner, scale, subtract, subtract_four
 
 # Share of a squared pivot below which taking out a vector has cancelled too many digits.
 LOST = 1e-2
@@ -118,7 +118,8 @@ def _solve_by_rows(factor: Array, vector: Array, out: Array) -> None:
     copy(vector, out)
     for i in range(0, fours, 4):
         _forward_block(factor, i, out[i : i + 4])
-        _subtract_from_vector(out[i : i + 4], four_rows(factor, i, i + 4), out[i + 4 :])
+        weights = -out[i], -out[i + 1], -out[i + 2], -out[i + 3]
+        add_four(out[i + 4 :], weights, four_rows(factor, i, i + 4))
     for i in range(fours, dim):
         out[i] *= 1.0 / factor[i, i]
         subtract(out[i + 1 :], out[i], factor[i, i + 1 :])
@@ -136,17 +137,6 @@ def _forward_block(factor: Array, i: int, block: Array) -> None:
         block[j] *= 1.0 / factor[i + j, i + j]
         for k in range(j + 1, 4):
             block[k] -= block[j] * factor[i + j, i + k]
-
-
-@row_kernel
-def _subtract_from_vector(
-    weights: Array, rows: tuple[Array, Array, Array, Array], rest: Array
-) -> None:
-    """rest −= Σ weights_r · rows_r."""
-    x0, x1, x2, x3 = weights[0], weights[1], weights[2], weights[3]
-    row0, row1, row2, row3 = rows
-    for k in range(rest.size):
-        rest[k] = rest[k] - x0 * row0[k] - x1 * row1[k] - x2 * row2[k] - x3 * row3[k]
 
 
 @lean_kernel

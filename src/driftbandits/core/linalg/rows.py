@@ -73,6 +73,19 @@ def inner(vector: Array, other: Array) -> float:
 
 
 @row_kernel
+def add_four(
+    vector: Array,
+    weights: tuple[float, float, float, float],
+    rows: tuple[Array, Array, Array, Array],
+) -> None:
+    """vector += Σ weights_r · rows_r."""
+    a0, a1, a2, a3 = weights
+    row0, row1, row2, row3 = rows
+    for k in range(vector.size):
+        vector[k] = vector[k] + a0 * row0[k] + a1 * row1[k] + a2 * row2[k] + a3 * row3[k]
+
+
+@row_kernel
 def subtract_four(
     rows: tuple[Array, Array, Array, Array],
     target: Array,

@@ -34,9 +34,9 @@ from .state import (
     EXPERTS,
     INFLATION,
     LATEST,
+    LAW,
     LEVELS,
     LEVERAGE,
-    LIKELIHOOD,
     MOMENT,
     ORIGIN,
     PRECISION,
@@ -99,8 +99,9 @@ def change_reward(
         changed = _change_bank(s, c, bank, deviation, old, new, age, judged)
         if bank == bank_in_force(s):
             gained = changed
-    rest = max(1.0 - weight_of(s, c, share, age) * s.facts[share, SPREAD], LEAST_REST)
-    gain = TRUST * s.facts[share, LEVERAGE] / rest / (1.0 + s.facts[share, SPREAD] / rest)
+    forecast = s.forecasts[ANCHORED, :, share // 2]
+    rest = max(1.0 - weight_of(s, c, share, age) * forecast[SPREAD], LEAST_REST)
+    gain = TRUST * forecast[LEVERAGE] / rest / (1.0 + forecast[SPREAD] / rest)
     s.counters[MOMENT] += gain * (new - old)
     behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
     for h in range(LEVELS):
@@ -120,12 +121,12 @@ def _seen_again(s: State, bank: int, reward: float) -> float:
 @lean_kernel
 def leave_out(s: State, e: int, bank: int, weight: float) -> None:
     """Error and scale of the last row by expert ``e``, had it not learned it at ``weight``."""
-    facts = s.facts[e]
-    rest = max(1.0 - weight * facts[SPREAD], LEAST_REST)
-    facts[ERROR] = (facts[RAW] - level_of(s, bank) * facts[LEVERAGE]) / rest
-    facts[SCALE] = 1.0 + facts[SPREAD] / rest
+    forecast = s.forecasts[bank, :, e // 2]
+    rest = max(1.0 - weight * forecast[SPREAD], LEAST_REST)
+    forecast[ERROR] = (forecast[RAW] - level_of(s, bank) * forecast[LEVERAGE]) / rest
+    forecast[SCALE] = 1.0 + forecast[SPREAD] / rest
     if bank == ANCHORED and s.counters[PRECISION] > 0.0:
-        facts[SCALE] += (facts[LEVERAGE] / rest) ** 2 / s.counters[PRECISION]
+        forecast[SCALE] += (forecast[LEVERAGE] / rest) ** 2 / s.counters[PRECISION]
 
 
 @lean_kernel
@@ -161,11 +162,11 @@ def _change_bank(
         predict(s, e, x, y / deviation, 1.0 - bank)
         facts, weight = s.facts[e], weight_of(s, c, e, age)
         leave_out(s, e, bank, weight)
-        error, scale = facts[ERROR], facts[SCALE]
+        error, scale = s.forecasts[bank, ERROR, j], s.forecasts[bank, SCALE, j]
         variance = freedom * s.counters[VARIANCE] * scale
         was, now = error**2, (error + difference) ** 2
-        law = np.log((1.0 + was / variance) / (1.0 + now / variance))
-        facts[LIKELIHOOD] = 0.5 * (freedom + 1.0) * law
+        ratio = np.log((1.0 + was / variance) / (1.0 + now / variance))
+        s.forecasts[bank, LAW, j] = 0.5 * (freedom + 1.0) * ratio
         before += facts[WEIGHT] * was / scale
         after += facts[WEIGHT] * now / scale
         stored = weight * facts[UNIT]
@@ -179,14 +180,14 @@ def _change_bank(
 
 @lean_kernel
 def _weigh_again(s: State, bank: int) -> None:
-    """Multiply weights by ratios of likelihoods, and the odds of shorter experts as well."""
-    count, largest = int(s.counters[EXPERTS]), -np.inf
+    """Multiply weights by ratios of likelihoods, whose logarithms LAW holds; odds as well."""
+    count, ratios, largest = int(s.counters[EXPERTS]), s.forecasts[bank, LAW], -np.inf
     for j in range(count):
-        largest = max(largest, s.facts[2 * j + bank, LIKELIHOOD])
+        largest = max(largest, ratios[j])
     mixed = shorter = 0.0
     for j in range(count):
         facts = s.facts[2 * j + bank]
-        law = np.exp(max(facts[LIKELIHOOD] - largest, -600.0))
+        law = np.exp(max(ratios[j] - largest, -600.0))
         if j > 0:
             odds = facts[EVIDENCE] * mixed / (shorter * law)
             facts[EVIDENCE] = min(MOST_EVIDENCE, max(1.0, odds))

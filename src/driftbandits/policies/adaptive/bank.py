@@ -17,7 +17,8 @@ would have by now. A log of the last overwritings is what that takes.
 The sums are compensated (`driftbandits.least_squares.sums`) and kept in a unit, as in
 `driftbandits.least_squares.forgetting`: a round that passes costs nothing. V_j⁻¹ follows them by
 rank-one changes while Λ_j fades with the data. Now and then it is made afresh, with Λ_j back in
-place (`restore`): O(d²) per round and expert.
+place (`restore`): O(d²) per round and expert. With two coordinates, what is done to one expert is
+written out (`driftbandits.policies.adaptive.plane`).
 
 Λ_j is diagonal, in units of each feature's own mean square, so that no feature's scale matters. A
 coordinate that was zero in all actions so far has no scale yet: V_j⁻¹ is zero there, and `choose`
@@ -31,10 +32,20 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...core.linalg import cholesky, clear, copy, copy_matrix, inner, subtract
+from ...core.linalg import (
+    add_four,
+    cholesky,
+    clear,
+    copy,
+    copy_matrix,
+    four_rows,
+    inner,
+    subtract,
+)
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, add_moment, shrink
 from ..base import SMALLEST_BOUND
+from .plane import absorb_in_plane, invert_in_plane, predict_in_plane
 from .state import (
     ANCHORED,
     CHANGES,
@@ -42,6 +53,7 @@ from .state import (
     DISCOUNT,
     EVIDENCE,
     EXPERTS,
+    GROWTH,
     INFLATION,
     LEVERAGE,
     LOG,
@@ -108,15 +120,29 @@ def mean_square(s: State, i: int) -> float:
 
 @lean_kernel
 def invert(s: State, e: int, ridge: float) -> None:
-    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums.
-
-    In units of the features' scales, where Λ is a multiple of the identity.
-    """
-    dim, inverse, scales = s.factor.shape[0], s.inverses[e], s.images[e]
+    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums."""
+    dim, priors = s.factor.shape[0], s.images[e]
     variance = prior_variance(s, ridge)
     for i in range(dim):
         across = mean_square(s, i)
-        scales[i] = np.sqrt(variance / across) if across > 0.0 else 0.0
+        priors[i] = variance / across if across > 0.0 else 0.0
+    if dim == 2:
+        invert_in_plane(s, e, priors[0], priors[1])
+    else:
+        _invert_gram(s, e, priors)
+    s.facts[e, RESTORED] = s.counters[CLOCK]
+    s.facts[e, CHANGES] = 0.0
+
+
+@lean_kernel
+def _invert_gram(s: State, e: int, priors: Array) -> None:
+    """V⁻¹, θ and slopes of expert ``e``; ``priors`` are 1/Λ, and replaced by their roots.
+
+    In units of the features' scales, where Λ is a multiple of the identity.
+    """
+    dim, inverse, scales = priors.size, s.inverses[e], priors
+    for i in range(dim):
+        scales[i] = np.sqrt(priors[i])
     for i in range(dim):
         for j in range(i, dim):
             s.factor[i, j] = s.grams[e, 0, i, j] * (scales[i] * scales[j])
@@ -128,8 +154,6 @@ def invert(s: State, e: int, ridge: float) -> None:
     for i in range(dim):
         s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
         s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
-    s.facts[e, RESTORED] = s.counters[CLOCK]
-    s.facts[e, CHANGES] = 0.0
 
 
 @lean_kernel
@@ -165,30 +189,38 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
 
     ``held`` is 1 where y holds the level and 0 where it does not.
     """
-    image = s.images[e]
+    if x.size == 2:
+        predict_in_plane(s, e, x, y, held)
+        return
+    image, fours = s.images[e], x.size // 4 * 4
     clear(image)
-    raw, leverage = y, held
-    for k in range(x.size):
-        # Most features of most actions are zero. V⁻¹ is symmetric, and row by row it is quicker.
+    # Most features of most actions are zero. V⁻¹ is symmetric, and row by row it is quicker.
+    for k in range(0, fours, 4):
+        weights = x[k], x[k + 1], x[k + 2], x[k + 3]
+        if weights != (0.0, 0.0, 0.0, 0.0):
+            add_four(image, weights, four_rows(s.inverses[e], k, 0))
+    for k in range(fours, x.size):
         if x[k] != 0.0:
             subtract(image, -x[k], s.inverses[e, k])
-            raw -= s.thetas[e, k] * x[k]
-            leverage -= s.slopes[e, k] * x[k]
-    s.facts[e, RAW] = raw
-    s.facts[e, LEVERAGE] = leverage
-    s.facts[e, SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
+    forecast = s.forecasts[e & 1, :, e >> 1]
+    forecast[RAW], forecast[LEVERAGE] = y - inner(s.thetas[e], x), held - inner(s.slopes[e], x)
+    forecast[SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
 
 
 @lean_kernel
 def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
     """Add to expert ``e`` the row that it has just predicted, at ``weight``."""
+    if x.size == 2:
+        absorb_in_plane(s, e, x, y, weight, held)
+        return
     stored = weight * s.facts[e, UNIT]
     accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
     if held > 0.0:
         add_moment(s.offsets[e], x, 1.0, stored)
-    image, gain = s.images[e], stored / (1.0 + weight * s.facts[e, SPREAD])
-    subtract(s.thetas[e], -gain * s.facts[e, RAW], image)
-    subtract(s.slopes[e], -gain * s.facts[e, LEVERAGE], image)
+    forecast = s.forecasts[e & 1, :, e >> 1]
+    image, gain = s.images[e], stored / (1.0 + weight * forecast[SPREAD])
+    subtract(s.thetas[e], -gain * forecast[RAW], image)
+    subtract(s.slopes[e], -gain * forecast[LEVERAGE], image)
     for i in range(x.size):
         subtract(s.inverses[e, i], gain * image[i], image)
     s.facts[e, CHANGES] += 1.0
@@ -294,8 +326,11 @@ def fade(s: State, clock: float) -> None:
         s.facts[e, REMEMBERED] += rounds
     for e in range(last):
         gamma = s.facts[e, DISCOUNT]
-        kept = gamma if rounds == 1.0 else gamma**rounds
-        s.facts[e, REMEMBERED] = kept * s.facts[e, REMEMBERED] + (1.0 - kept) / (1.0 - gamma)
+        kept, gained = gamma, 1.0
+        if rounds != 1.0:
+            kept = gamma**rounds
+            gained = (1.0 - kept) / (1.0 - gamma)
+        s.facts[e, REMEMBERED] = kept * s.facts[e, REMEMBERED] + gained
         if s.facts[e, UNIT] < LARGEST_UNIT * kept:
             s.facts[e, UNIT] /= kept
             continue
@@ -328,8 +363,11 @@ def restore(s: State, c: float, ridge: float) -> None:
     early on, scales and noise are hardly known. Rank-one changes leave rounding behind, which must
     not pile up.
     """
-    for e in range(2 * int(s.counters[EXPERTS])):
-        due = min(0.5 * memory_of(c, e // 2), max(c, s.facts[e, RESTORED]))
-        faded, changes = s.counters[CLOCK] - s.facts[e, RESTORED], s.facts[e, CHANGES]
-        if faded >= due or not 0.0 <= changes <= 32.0 + 4.0 * c:
-            invert(s, e, ridge)
+    clock, half, most = s.counters[CLOCK], 0.5 * memory_of(c, 0), 32.0 + 4.0 * c
+    for j in range(int(s.counters[EXPERTS])):
+        for e in range(2 * j, 2 * j + 2):
+            restored, changes = s.facts[e, RESTORED], s.facts[e, CHANGES]
+            due = min(half, max(c, restored))
+            if clock - restored >= due or not 0.0 <= changes <= most:
+                invert(s, e, ridge)
+        half *= GROWTH

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.compiling import entry_point, lean_kernel
-from ...core.linalg import argmax, clear
+from ...core.compiling import entry_point, lean_kernel, precise_kernel, row_kernel
+from ...core.elementary import log
+from ...core.linalg import argmax, column_quadratic, scale, subtract
 from .audits import audit_place, auditor
 from .bank import is_zero, prior_variance
 from .learning import Parameters
@@ -28,6 +29,20 @@ def level_precision(s: State, bank: int) -> float:
     return max(LEAST_PRECISION, s.counters[PRECISION]) if bank == ANCHORED else np.inf
 
 
+@row_kernel
+def _shift(column: Array, by: float, out: Array) -> None:
+    """out ← column − by."""
+    for k in range(column.size):
+        out[k] = column[k] - by
+
+
+@row_kernel
+def _add_level(squares: Array, unit: float, leverage: Array, variance: float) -> None:
+    """squares ← unit · squares + variance · leverage²."""
+    for k in range(squares.size):
+        squares[k] = max(squares[k], 0.0) * unit + leverage[k] * leverage[k] * variance
+
+
 @lean_kernel
 def spread_out(
     inverse: Array,
@@ -41,35 +56,35 @@ def spread_out(
     scratch: Array,
     out: Array,
 ) -> None:
-    """‖a − ā‖ in V⁻¹ = ``unit · inverse``, with the level's uncertainty, for all columns (d, K).
+    """‖a − ā‖² in V⁻¹ = ``unit · inverse``, with the level's variance, for all columns (d, K).
 
-    √( (a − ā)ᵀV⁻¹(a − ā) + u²/κ ), u = 1 − aᵀV⁻¹Σwx. A coordinate that no action has had so far
-    adds ``new``.
+    (a − ā)ᵀV⁻¹(a − ā) + u²/κ, u = 1 − aᵀV⁻¹Σwx. A coordinate that no action has had so far has
+    zeros in V⁻¹, and adds ``new``.
     """
     dim, width = columns.shape[0], scratch.shape[1]
     for start in range(0, out.size, width):
-        count = min(width, out.size - start)
-        squares, leverage = out[start : start + count], scratch[1, :count]
-        clear(squares)
-        for k in range(count):
+        squares = out[start : start + width]
+        leverage = scratch[1, : squares.size]
+        for k in range(leverage.size):
             leverage[k] = 1.0
         for i in range(dim):
-            row, column = scratch[2 + i, :count], columns[i, start : start + count]
-            for k in range(count):
-                row[k] = column[k] - centre[i]
+            column = columns[i, start : start + squares.size]
+            _shift(column, centre[i], scratch[2 + i])
+            subtract(leverage, slope[i], column)
+        column_quadratic(inverse, 0.0, scratch[2:], squares)
+        _add_level(squares, unit, leverage, 1.0 / precision)
+        for i in range(dim):
             if present[i] == 0.0:
-                for k in range(count):
-                    squares[k] += 0.0 if is_zero(row[k]) else new / unit
-                continue
-            for k in range(count):
-                leverage[k] -= slope[i] * column[k]
-            for j in range(i + 1):
-                weight, other = inverse[i, j] * (1.0 if i == j else 2.0), scratch[2 + j, :count]
-                for k in range(count):
-                    squares[k] += weight * row[k] * other[k]
-        for k in range(count):
-            level = leverage[k] * leverage[k] / precision
-            squares[k] = np.sqrt(max(squares[k], 0.0) * unit + level)
+                for k in range(squares.size):
+                    squares[k] += 0.0 if is_zero(scratch[2 + i, k]) else new
+
+
+@precise_kernel
+def _widen(squares: Array, rounds: float, curiosity: float) -> None:
+    """Widths from their squares: w √(1 + curiosity · log⁺(rounds · w²))."""
+    for k in range(squares.size):
+        unusual = log(max(1.0, rounds * squares[k]))
+        squares[k] = np.sqrt(squares[k] * (1.0 + curiosity * unusual))
 
 
 @lean_kernel
@@ -83,17 +98,13 @@ def excess_factor(s: State, x: int, c: float) -> float:
 
 
 @lean_kernel
-def reward_curiosity(s: State, x: int, p: Parameters, widths: Array) -> None:
-    """Widen what is known much less than what is played: w ← w √(1 + β log(n w²/(4c))).
+def reward_curiosity(p: Parameters, s: State, x: int, squares: Array) -> None:
+    """Widths from their squares, wider where less is known: w ← w √(1 + β log⁺(n w²/(4c))).
 
     An arm that was dropped early gets wider as n grows, and so does one that is new (as in MOSS;
     Audibert, Bubeck, 2009).
     """
-    factor = excess_factor(s, x, p.coordinates)
-    for k in range(widths.size):
-        excess = factor * widths[k] * widths[k]
-        if excess > 1.0:
-            widths[k] *= np.sqrt(1.0 + p.curiosity * np.log(excess))
+    _widen(squares, excess_factor(s, x, p.coordinates), p.curiosity)
 
 
 @lean_kernel
@@ -102,12 +113,11 @@ def add_estimates(s: State, x: int, columns: Array, out: Array) -> None:
     level = level_of(s, x % 2)
     for i in range(columns.shape[0]):
         theta = s.thetas[x, i] - level * s.slopes[x, i]
-        for k in range(out.size):
-            out[k] += theta * columns[i, k]
+        subtract(out, -theta, columns[i])
 
 
 @lean_kernel
-def widths_from(
+def squares_from(
     p: Parameters,
     s: State,
     x: int,
@@ -117,7 +127,7 @@ def widths_from(
     scratch: Array,
     out: Array,
 ) -> None:
-    """Widths of all columns (d, K) from ``centre`` by expert ``x``."""
+    """Squared widths of all columns (d, K) from ``centre`` by expert ``x``."""
     spread_out(
         s.inverses[x],
         s.facts[x, UNIT],
@@ -138,19 +148,18 @@ def upper_bounds(
 ) -> None:
     """scores ← aᵀθ_x + radius · w(a) for all columns (d, K), w with what curiosity adds."""
     bank = x % 2
-    widths_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, scores)
-    reward_curiosity(s, x, p, scores)
-    for k in range(scores.size):
-        scores[k] *= radius
+    squares_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, scores)
+    reward_curiosity(p, s, x, scores)
+    scale(scores, radius)
     add_estimates(s, x, columns, scores)
 
 
 @lean_kernel
 def little_known(p: Parameters, s: State, x: int, column: Array, scratch: Array) -> bool:
     """Whether expert ``x`` knows an action (d, 1) much less than those it has seen played."""
-    width, bank = scratch[0, :1], x % 2
-    widths_from(p, s, x, s.centres[bank], level_precision(s, bank), column, scratch, width)
-    return bool(excess_factor(s, x, p.coordinates) * width[0] * width[0] > 1.0)
+    square, bank = scratch[0, :1], x % 2
+    squares_from(p, s, x, s.centres[bank], level_precision(s, bank), column, scratch, square)
+    return bool(excess_factor(s, x, p.coordinates) * square[0] > 1.0)
 
 
 @lean_kernel

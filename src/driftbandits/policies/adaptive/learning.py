@@ -9,6 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
+from ...core.elementary import log
 from .amending import change_noise, change_reward, forget_along, predict_again
 from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
 from .level import (
@@ -18,6 +19,7 @@ from .level import (
     learn_level,
     level_of,
     loosen,
+    predict_by_means,
     track,
     weigh_banks,
     weigh_trackers,
@@ -28,6 +30,7 @@ from .noise import (
     count_reward,
     estimate_variance,
     measure_ratio,
+    write_laws,
 )
 from .state import (
     ANCHORED,
@@ -73,7 +76,7 @@ def predict_all(s: State, banks: int, reward: float) -> float:
         y = seen_by(s, bank, reward)
         for j in range(int(s.counters[EXPERTS])):
             predict(s, 2 * j + bank, s.rows[bank], y, 1.0 - bank)
-            apply_level(s, 2 * j + bank, bank)
+        apply_level(s, bank)
     return mixed_residual(s, banks)
 
 
@@ -91,17 +94,20 @@ def mixed_residual(s: State, banks: int) -> float:
 def was_above(p: Parameters, s: State, banks: int) -> bool:
     """Whether the last reward was above what the expert in force had predicted."""
     bank = min(bank_in_force(s), banks - 1)
-    return bool(s.facts[in_force(s, bank, p.share), ERROR] > 0.0)
+    return bool(s.forecasts[bank, ERROR, in_force(s, bank, p.share) // 2] > 0.0)
 
 
 @lean_kernel
 def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float) -> None:
     """Weigh experts, running means and banks by what they predicted."""
+    if banks == 2:
+        predict_by_means(s, action, reward)
+    gained = write_laws(s)
     anchored = judge(s, ANCHORED)
     if banks == 2:
-        weigh_trackers(s, action, reward)
-        centred = judge(s, CENTRED) - 0.5 * np.log(s.counters[INFLATION])
-        weigh_banks(s, centred - anchored, p.conviction, p.doubt)
+        weigh_trackers(s)
+        ratio = judge(s, CENTRED) / (anchored * np.sqrt(s.counters[INFLATION]))
+        weigh_banks(s, gained + log(ratio), p.conviction, p.doubt)
 
 
 @lean_kernel
@@ -122,9 +128,10 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
         count_residual(s, p.coordinates, residual, above, p.noise_memory, p.tail_memory, known)
     else:
         estimate_variance(s, p.coordinates, known)
-    bank = bank_in_force(s)
-    measure_ratio(s, in_force(s, bank, p.share), level_of(s, bank))
-    learn_level(s, in_force(s, ANCHORED, p.share))
+    bank, anchored = bank_in_force(s), in_force(s, ANCHORED, p.share)
+    x = anchored if bank == ANCHORED else in_force(s, CENTRED, p.share)
+    measure_ratio(s, x, level_of(s, bank))
+    learn_level(s, anchored)
     loosen(s)
     for bank in range(banks):
         y = seen_by(s, bank, reward)

@@ -35,9 +35,8 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.clock import CLOCK
-from ...core.compiling import lean_kernel
+from ...core.compiling import lean_kernel, precise_kernel
 from .bank import mean_square
-from .noise import degrees_of_freedom
 from .state import (
     ANCHORED,
     CENTRED,
@@ -47,10 +46,12 @@ from .state import (
     FALL_FROM,
     INFLATION,
     LATEST,
+    LAW,
     LEAN,
     LEVEL_GROWTH,
     LEVELS,
     LEVERAGE,
+    MEANS,
     MOMENT,
     MOVING,
     OBSERVATIONS,
@@ -64,17 +65,15 @@ from .state import (
     TRACKED,
     TRACKED_REWARDS,
     TRACKER,
-    TRACKER_LAW,
     TRACKER_WEIGHT,
-    VARIANCE,
     WEIGHT,
     State,
 )
 from .weights import MOST_EVIDENCE
 
-# A reward counts this much for the fixed level. Actions that looked better than they are get played,
-# and the level then looks lower than it is, by more than κ says: by two standard errors after 500
-# rounds of heavy-noise. With 1 its regret is 12% higher, with ¼ and ½ it is the same.
+# A reward counts this much for the fixed level. Actions that looked better than they are get
+# played, and the level then looks lower than it is, by more than κ says: by two standard errors
+# after 500 rounds of heavy-noise. With 1 its regret is 12% higher, with ¼ it is as with ½.
 TRUST = 0.5
 # What one reward may add to the evidence for a level that moves, and take from it. A level that
 # moves shows little by little. What shows in a few rewards is a change of the parameter.
@@ -87,10 +86,13 @@ ROUNDING = 1e-12  # a count of rewards below this is what subtracting has left
 LOOSE = 1.0  # κ is at most this while the level moves: the fixed level is as good as one reward
 
 
+_DISCOUNTS = 1.0 - 1.0 / (SHORTEST_LEVEL * LEVEL_GROWTH ** np.arange(LEVELS))
+
+
 @lean_kernel
 def level_discount(h: int) -> float:
     """ρ_h of running mean ``h``, whose memory is 3·√10^h rewards."""
-    return float(1.0 - 1.0 / (SHORTEST_LEVEL * LEVEL_GROWTH**h))
+    return float(_DISCOUNTS[h])
 
 
 @lean_kernel
@@ -165,32 +167,41 @@ def track(s: State, action: Array, reward: float, age: float) -> None:
 
 
 @lean_kernel
-def weigh_trackers(s: State, action: Array, reward: float) -> None:
-    """Weights of the running means, by how the heaviest centred expert predicts with each."""
-    freedom, heaviest = degrees_of_freedom(s), CENTRED
+def predict_by_means(s: State, action: Array, reward: float) -> None:
+    """How the heaviest centred expert predicts with each of the running means."""
+    heaviest = 0
     for j in range(1, int(s.counters[EXPERTS])):
-        if s.facts[2 * j + CENTRED, WEIGHT] > s.facts[heaviest, WEIGHT]:
-            heaviest = 2 * j + CENTRED
-    theta, spread = s.thetas[heaviest], s.facts[heaviest, SPREAD]
-    total = 0.0
+        if s.facts[2 * j + CENTRED, WEIGHT] > s.facts[2 * heaviest + CENTRED, WEIGHT]:
+            heaviest = j
+    theta = s.thetas[2 * heaviest + CENTRED]
+    spread = s.forecasts[CENTRED, SPREAD, heaviest]
+    forecasts, y = s.forecasts[MEANS], reward - s.counters[ORIGIN]
+    for i in range(action.size):
+        y -= theta[i] * action[i]
     for h in range(LEVELS):
         tracker = s.trackers[h]
-        tracker[TRACKER_LAW] = 0.0
-        if tracker[TRACKED] < NOTHING_LEFT:  # it predicts nothing, for certain: its law is zero
-            continue
-        error = reward - s.counters[ORIGIN] - tracker[TRACKED_REWARDS] / tracker[TRACKED]
+        held = 1.0 / tracker[TRACKED] if tracker[TRACKED] >= NOTHING_LEFT else 0.0
+        mean = tracker[TRACKED_REWARDS]
         for i in range(action.size):
-            error -= theta[i] * (action[i] - tracker[SUMS + i] / tracker[TRACKED])
-        scale = 1.0 + 1.0 / tracker[TRACKED] + spread
-        square = error * error / (freedom * s.counters[VARIANCE] * scale)
-        law = np.exp(max(-0.5 * (freedom + 1.0) * np.log(1.0 + square), -300.0)) / np.sqrt(scale)
-        tracker[TRACKER_LAW] = law
-        total += tracker[TRACKER_WEIGHT] * law
+            mean -= theta[i] * tracker[SUMS + i]
+        forecasts[ERROR, h] = y - mean * held
+        forecasts[SCALE, h] = 1.0 + held + spread
+
+
+@lean_kernel
+def weigh_trackers(s: State) -> None:
+    """Weights of the running means, by how well each of them predicted."""
+    laws, total = s.forecasts[MEANS, LAW], 0.0
+    for h in range(LEVELS):
+        if s.trackers[h, TRACKED] < NOTHING_LEFT:  # it predicts nothing, for certain
+            laws[h] = 0.0
+        total += s.trackers[h, TRACKER_WEIGHT] * laws[h]
     notice_falls(s)
     share = 1.0 / s.counters[OBSERVATIONS]
+    kept = (1.0 - share) / total
     for h in range(LEVELS):
-        kept = (1.0 - share) * s.trackers[h, TRACKER_WEIGHT] * s.trackers[h, TRACKER_LAW] / total
-        s.trackers[h, TRACKER_WEIGHT] = kept + share / LEVELS
+        weight = kept * s.trackers[h, TRACKER_WEIGHT] * laws[h]
+        s.trackers[h, TRACKER_WEIGHT] = weight + share / LEVELS
 
 
 @lean_kernel
@@ -198,38 +209,45 @@ def notice_falls(s: State) -> None:
     """Odds of the shorter running means, where they are lower, against the one in force before."""
     if s.counters[FALL] == 1.0:
         s.counters[FALL_FROM] = s.counters[TRACKER]
-    high = s.trackers[int(s.counters[FALL_FROM])]
-    before = after = 0.0
-    for h in range(int(s.counters[FALL_FROM])):
+    laws, above = s.forecasts[MEANS, LAW], int(s.counters[FALL_FROM])
+    high, before, after = s.trackers[above], 0.0, 0.0
+    for h in range(above):
         low = s.trackers[h]
         if low[TRACKED_REWARDS] * high[TRACKED] < high[TRACKED_REWARDS] * low[TRACKED]:
             before += low[TRACKER_WEIGHT]
-            after += low[TRACKER_WEIGHT] * low[TRACKER_LAW]
-    if before > 0.0 and high[TRACKER_LAW] > 0.0:
-        odds = s.counters[FALL] * after / (before * high[TRACKER_LAW])
+            after += low[TRACKER_WEIGHT] * laws[h]
+    if before > 0.0 and laws[above] > 0.0:
+        odds = s.counters[FALL] * after / (before * laws[above])
         s.counters[FALL] = min(MOST_EVIDENCE, max(1.0, odds))
 
 
+@precise_kernel
+def _errors_at(forecasts: Array, level: float, variance: float, sure: float, count: int) -> None:
+    for j in range(count):
+        leverage = forecasts[LEVERAGE, j]
+        forecasts[ERROR, j] = sure * (forecasts[RAW, j] - leverage * level)
+        forecasts[SCALE, j] = 1.0 + forecasts[SPREAD, j] + leverage * leverage * variance
+
+
 @lean_kernel
-def apply_level(s: State, e: int, bank: int) -> None:
-    """Error and scale of expert ``e``, at the level that its bank knows."""
-    facts = s.facts[e]
-    facts[ERROR], facts[SCALE] = facts[RAW], 1.0 + facts[SPREAD]
+def apply_level(s: State, bank: int) -> None:
+    """Errors and scales of the experts of ``bank``, at the level that it knows."""
+    forecasts, count, precision = s.forecasts[bank], int(s.counters[EXPERTS]), s.counters[PRECISION]
     if bank == CENTRED:
-        return
-    if s.counters[PRECISION] > 0.0:
-        facts[ERROR] -= facts[LEVERAGE] * fixed_level(s)
-        facts[SCALE] += facts[LEVERAGE] ** 2 / s.counters[PRECISION]
-    else:
-        facts[ERROR] = 0.0
+        _errors_at(forecasts, 0.0, 0.0, 1.0, count)
+    elif precision > 0.0:
+        _errors_at(forecasts, fixed_level(s), 1.0 / precision, 1.0, count)
+    else:  # any level fits
+        _errors_at(forecasts, 0.0, 0.0, 0.0, count)
 
 
 @lean_kernel
 def learn_level(s: State, e: int) -> None:
     """Add to the fixed level what the last reward says of it, as expert ``e`` saw it."""
-    gain = TRUST * s.facts[e, LEVERAGE] / (1.0 + s.facts[e, SPREAD])
-    s.counters[PRECISION] += gain * s.facts[e, LEVERAGE]
-    s.counters[MOMENT] += gain * s.facts[e, RAW]
+    forecast = s.forecasts[ANCHORED, :, e // 2]
+    gain = TRUST * forecast[LEVERAGE] / (1.0 + forecast[SPREAD])
+    s.counters[PRECISION] += gain * forecast[LEVERAGE]
+    s.counters[MOMENT] += gain * forecast[RAW]
 
 
 @lean_kernel

@@ -10,10 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.compiling import lean_kernel
+from ...core.arrays import Array
+from ...core.compiling import lean_kernel, precise_kernel
+from ...core.elementary import exp, log
 from .bank import mean_square
 from .state import (
+    ANCHORED,
+    CENTRED,
     COUNT,
+    ERROR,
+    EXPERTS,
+    LANES,
+    LAW,
+    MEANS,
     NORMAL_TAIL,
     OBSERVATIONS,
     ORIGIN,
@@ -22,6 +31,7 @@ from .state import (
     REWARD_COUNT,
     REWARD_MEAN,
     REWARD_SQUARES,
+    SCALE,
     TAIL_ABOVE,
     TAIL_BELOW,
     VARIANCE,
@@ -30,6 +40,8 @@ from .state import (
 
 OUTLIER = 25.0  # squares in κ̂, in units of σ̂², are at most this: no single reward decides it
 LEAST_RATIO = 1e-12  # σ̂² in units of what rewards vary by is at least this: they may have no noise
+LEAST_LIKELIHOOD = -600.0  # of an expert, in nats below the best: no weight is lost
+LEAST_LAW = -300.0  # of a running mean, in nats: no weight is lost
 LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have been the same
 
 
@@ -44,6 +56,56 @@ def degrees_of_freedom(s: State) -> float:
     lighter = min(s.counters[TAIL_BELOW], s.counters[TAIL_ABOVE])
     most, excess = s.counters[COUNT] + 1.0, 2.0 * (lighter - NORMAL_TAIL)
     return float(min(most, 4.0 + 6.0 / excess)) if excess > 0.0 else float(most)
+
+
+@precise_kernel
+def _log_ratios(errors: Array, scales: Array, unit: float, out: Array) -> None:
+    for j in range(out.size):
+        out[j] = log(1.0 + errors[j] * errors[j] / (unit * scales[j]))
+
+
+@precise_kernel
+def _densities(laws: Array, power: float, least: float, floor: float, scales: Array) -> None:
+    for j in range(laws.size):
+        exponent = min(0.0, max(floor, power * (laws[j] - least)))
+        laws[j] = exp(exponent) / np.sqrt(scales[j])
+
+
+@lean_kernel
+def write_laws(s: State) -> float:
+    """LAW of all ``forecasts``: the density of the reward, up to a constant.
+
+        (1 + e²/(ν σ̂² S))^(−½ (ν + 1)) / √S
+
+    In each bank, relative to the largest such power. Returns the logarithm of the centred bank's
+    largest one, less that of the anchored bank's.
+    """
+    lanes = (int(s.counters[EXPERTS]) + LANES - 1) // LANES * LANES
+    freedom = degrees_of_freedom(s)
+    power = -0.5 * (freedom + 1.0)
+    # Stage by stage for all three, since each number waits long for the one that it is made from.
+    for group in range(3):
+        errors, scales = s.forecasts[group, ERROR, :lanes], s.forecasts[group, SCALE, :lanes]
+        laws = s.forecasts[group, LAW, :lanes]
+        _log_ratios(errors, scales, freedom * s.counters[VARIANCE], laws)
+    anchored, centred = _least(s, ANCHORED), _least(s, CENTRED)
+    for group in range(3):
+        least, floor = 0.0, LEAST_LAW
+        if group != MEANS:
+            least, floor = anchored if group == ANCHORED else centred, LEAST_LIKELIHOOD
+        scales, laws = s.forecasts[group, SCALE, :lanes], s.forecasts[group, LAW, :lanes]
+        _densities(laws, power, least, floor, scales)
+    return float(power * (centred - anchored))
+
+
+@lean_kernel
+def _least(s: State, bank: int) -> float:
+    """The least entry of LAW among the experts of a bank."""
+    laws = s.forecasts[bank, LAW]
+    least = laws[0]
+    for j in range(1, int(s.counters[EXPERTS])):
+        least = min(least, laws[j])
+    return float(least)
 
 
 @lean_kernel

@@ -220,7 +220,7 @@ class AdaptivePolicy(Policy):
                 np.empty((self.dim + 2, max(1, len(rows)))),
                 out,
             )
-        return out
+        return np.sqrt(out)
 
     def _theta(self) -> Array:
         state, x = self._state, self._in_force

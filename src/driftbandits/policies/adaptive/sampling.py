@@ -13,7 +13,7 @@ from ...core.entry_points import Kernels
 from ...core.linalg import argmax
 from ...core.randomness import stream_state, uniform_at
 from ..registry import register
-from .choosing import optimistic, reward_curiosity, widths_from
+from .choosing import optimistic, reward_curiosity, squares_from
 from .learning import Parameters
 from .policy import ADAPTIVE, AdaptivePolicy
 from .state import COUNTERS, State
@@ -36,8 +36,8 @@ def weigh_actions(
         part = scores[start : start + panel]
         widths, some = scratch[0, : part.size], columns[:, start : start + part.size]
         # The level is common to both actions, so its uncertainty plays no part.
-        widths_from(p, s, x, columns[:, best], np.inf, some, scratch, widths)
-        reward_curiosity(s, x, p, widths)
+        squares_from(p, s, x, columns[:, best], np.inf, some, scratch, widths)
+        reward_curiosity(p, s, x, widths)
         for k in range(part.size):
             gap = largest - part[k]
             unit = p.temperature * radius * widths[k]

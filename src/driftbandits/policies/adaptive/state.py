@@ -46,29 +46,32 @@ REMEMBERED = 5  # Σ w_j(s) over all closed rounds
 COPIES = 6  # overwritings so far
 DISCOUNT = 7  # γ_j
 PRIOR = 8  # π_j, what its weight is drawn to
-# Of the last reward, before it was learned:
-RAW = 9  # its error at level zero
-LEVERAGE = 10  # u, what a level of one adds to the reward beyond what the expert has learned of it
-SPREAD = 11  # xᵀV_j⁻¹x of its row
-ERROR = 12  # its error
-SCALE = 13  # variance of the error, in units of σ²
-LIKELIHOOD = 14
-FACTS = 15
+FACTS = 9
 
 # The two banks. Expert j of a bank is in row 2j + bank.
 ANCHORED, CENTRED = 0, 1
+
+# Rows of ``forecasts``: of the last reward, before it was learned, one column per expert of a bank.
+RAW = 0  # its error at level zero
+LEVERAGE = 1  # u, what a level of one adds to the reward beyond what the expert has learned of it
+SPREAD = 2  # xᵀV_j⁻¹x of its row
+ERROR = 3  # its error
+SCALE = 4  # variance of the error, in units of σ²
+LAW = 5  # density of the reward, by its prediction
+FORECASTS = 6
+MEANS = 2  # and after those of the two banks, one column per running mean: ERROR, SCALE and LAW
+LANES = 8  # columns that vector instructions take at a time
 
 # Columns of ``trackers``, one row per running mean; sums of actions follow.
 TRACKED = 0  # how many rewards, discounted
 TRACKED_REWARDS = 1  # their sum, discounted
 TRACKER_WEIGHT = 2  # by how well it predicts
-TRACKER_LAW = 3  # density of the last reward, by its prediction
-SUMS = 4
+SUMS = 3
 
 SHORTEST = 2.0  # memory of the first expert, in units of c
 GROWTH = 4.0  # ratio of neighbouring memories
 LOG = 64  # overwritings that an expert's log holds
-MOST_EXPERTS = 24  # memories up to 2c·4²²
+MOST_EXPERTS = 24  # memories up to 2c·4²²; a multiple of LANES
 
 LEVELS = 5  # running means, with memories of 3 to 300 rewards
 SHORTEST_LEVEL = 3.0
@@ -82,6 +85,7 @@ class State(NamedTuple):
 
     counters: Array
     facts: Array  # (2J, FACTS)
+    forecasts: Array  # (3, FORECASTS, MOST_EXPERTS), by bank, and by running means
     grams: Array  # (2J, 2, d, d), Σ w x xᵀ, with what rounding owes
     moments: Array  # (2J, 2, d), Σ w y x
     offsets: Array  # (2J, 2, d), Σ w x over rows that hold the level
@@ -130,11 +134,14 @@ def initial_state(*, dim: int) -> State:
     counters[[TAIL_BELOW, TAIL_ABOVE]] = NORMAL_TAIL
     facts[:, [WEIGHT, EVIDENCE, UNIT, DISCOUNT, PRIOR]] = 1.0
     facts[:, CHANGES] = -1.0
+    forecasts = np.zeros((3, FORECASTS, MOST_EXPERTS))
+    forecasts[:, SCALE] = 1.0
     trackers = np.zeros((LEVELS, SUMS + dim))
     trackers[:, TRACKER_WEIGHT] = 1.0 / LEVELS
     return State(
         counters=counters,
         facts=facts,
+        forecasts=forecasts,
         grams=np.zeros((2, 2, dim, dim)),
         moments=np.zeros((2, 2, dim)),
         offsets=np.zeros((2, 2, dim)),

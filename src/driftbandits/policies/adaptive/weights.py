@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from .bank import overwrite
-from .noise import degrees_of_freedom
 from .state import (
     DETECTIONS,
     ERROR,
     EVIDENCE,
     EXPERTS,
-    LIKELIHOOD,
+    LAW,
     MOVING,
     OBSERVATIONS,
     PRIOR,
     SCALE,
-    VARIANCE,
     WEIGHT,
     State,
 )
 
-LEAST_LIKELIHOOD = -600.0  # of an expert, in nats below the best: no weight is lost
 MOST_EVIDENCE = 1e200  # as good as any
 
 
@@ -48,10 +43,10 @@ def bank_in_force(s: State) -> int:
 @lean_kernel
 def residual_of(s: State, bank: int) -> float:
     """Σ w_j e_j² / scale_j, the squared error of a bank in units of its predicted variance."""
+    errors, scales = s.forecasts[bank, ERROR], s.forecasts[bank, SCALE]
     total = 0.0
     for j in range(int(s.counters[EXPERTS])):
-        facts = s.facts[2 * j + bank]
-        total += facts[WEIGHT] * facts[ERROR] ** 2 / facts[SCALE]
+        total += s.facts[2 * j + bank, WEIGHT] * errors[j] ** 2 / scales[j]
     return total
 
 
@@ -59,19 +54,12 @@ def residual_of(s: State, bank: int) -> float:
 def judge(s: State, bank: int) -> float:
     """Bayesian weights under fixed share, and the odds of shorter memories against longer ones.
 
-    Returns the logarithm of the bank's predictive density, up to what both banks share.
+    Returns the bank's predictive density, in units of its laws.
     """
-    count, freedom = int(s.counters[EXPERTS]), degrees_of_freedom(s)
-    largest = -np.inf
-    for j in range(count):
-        facts = s.facts[2 * j + bank]
-        square = facts[ERROR] ** 2 / (freedom * s.counters[VARIANCE] * facts[SCALE])
-        facts[LIKELIHOOD] = -0.5 * (freedom + 1.0) * np.log(1.0 + square)
-        largest = max(largest, facts[LIKELIHOOD])
+    count, laws = int(s.counters[EXPERTS]), s.forecasts[bank, LAW]
     mixed = shorter = 0.0
     for j in range(count):
-        facts = s.facts[2 * j + bank]
-        law = np.exp(max(facts[LIKELIHOOD] - largest, LEAST_LIKELIHOOD)) / np.sqrt(facts[SCALE])
+        facts, law = s.facts[2 * j + bank], laws[j]
         if j > 0:
             odds = facts[EVIDENCE] * mixed / (shorter * law)
             facts[EVIDENCE] = min(MOST_EVIDENCE, max(1.0, odds))
@@ -79,10 +67,11 @@ def judge(s: State, bank: int) -> float:
         facts[WEIGHT] *= law
         mixed += facts[WEIGHT]
     share = 1.0 / s.counters[OBSERVATIONS]
+    kept = (1.0 - share) / mixed
     for j in range(count):
         facts = s.facts[2 * j + bank]
-        facts[WEIGHT] = (1.0 - share) * facts[WEIGHT] / mixed + share * facts[PRIOR]
-    return float(largest + np.log(mixed))
+        facts[WEIGHT] = kept * facts[WEIGHT] + share * facts[PRIOR]
+    return mixed
 
 
 @lean_kernel

@@ -1,0 +1,80 @@
+"""What `driftbandits.policies.adaptive.bank` does with one expert, written out for two coordinates.
+
+In the plane, loops cost more than what they do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.compiling import lean_kernel
+from ...least_squares.sums import compensated, compensated_for_good
+from .state import CHANGES, LEVERAGE, RAW, SPREAD, UNIT, State
+
+
+@lean_kernel
+def predict_in_plane(s: State, e: int, x: Array, y: float, held: float) -> None:
+    """As `predict`."""
+    x0, x1 = x[0], x[1]
+    inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
+    forecasts, j = s.forecasts[e & 1], e >> 1
+    image0 = inverse[0, 0] * x0 + inverse[0, 1] * x1
+    image1 = inverse[0, 1] * x0 + inverse[1, 1] * x1
+    s.images[e, 0], s.images[e, 1] = image0, image1
+    forecasts[RAW, j] = y - (theta[0] * x0 + theta[1] * x1)
+    forecasts[LEVERAGE, j] = held - (slope[0] * x0 + slope[1] * x1)
+    forecasts[SPREAD, j] = max(image0 * x0 + image1 * x1, 0.0) * s.facts[e, UNIT]
+
+
+@lean_kernel
+def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
+    """As `absorb`."""
+    x0, x1 = x[0], x[1]
+    inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
+    forecasts, j = s.forecasts[e & 1], e >> 1
+    stored = weight * s.facts[e, UNIT]
+    gain = stored / (1.0 + weight * forecasts[SPREAD, j])
+    add_in_plane(s.moments[e], stored * x0 * y, stored * x1 * y)
+    if held > 0.0:
+        add_in_plane(s.offsets[e], stored * x0, stored * x1)
+    value, owed = s.grams[e, 0], s.grams[e, 1]
+    weighted0, weighted1 = stored * x0, stored * x1
+    value[0, 0], owed[0, 0] = compensated_for_good(value[0, 0], owed[0, 0], weighted0 * x0)
+    value[0, 1], owed[0, 1] = compensated_for_good(value[0, 1], owed[0, 1], weighted0 * x1)
+    value[1, 1], owed[1, 1] = compensated_for_good(value[1, 1], owed[1, 1], weighted1 * x1)
+    image0, image1 = s.images[e, 0], s.images[e, 1]
+    gained0, gained1 = gain * image0, gain * image1
+    raw, leverage = forecasts[RAW, j], forecasts[LEVERAGE, j]
+    theta[0], theta[1] = theta[0] + raw * gained0, theta[1] + raw * gained1
+    slope[0], slope[1] = slope[0] + leverage * gained0, slope[1] + leverage * gained1
+    inverse[0, 0] -= gained0 * image0
+    inverse[1, 1] -= gained1 * image1
+    inverse[0, 1] = inverse[1, 0] = inverse[0, 1] - gained0 * image1
+    s.facts[e, CHANGES] += 1.0
+
+
+@lean_kernel
+def add_in_plane(sums: Array, term0: float, term1: float) -> None:
+    """Add two terms to compensated sums (2, 2)."""
+    sums[0, 0], sums[1, 0] = compensated(sums[0, 0], sums[1, 0], term0)
+    sums[0, 1], sums[1, 1] = compensated(sums[0, 1], sums[1, 1], term1)
+
+
+@lean_kernel
+def invert_in_plane(s: State, e: int, prior0: float, prior1: float) -> None:
+    """V⁻¹, θ and slopes of expert ``e``; the priors are 1/Λ. Pivots are at least those of Λ."""
+    gram, unit = s.grams[e, 0], s.facts[e, UNIT]
+    across = np.sqrt(prior0) * np.sqrt(prior1)
+    pivot = max(gram[0, 0] * prior0, 0.0) + unit
+    share = gram[0, 1] * across / pivot
+    below = max(gram[1, 1] * prior1 - gram[0, 1] * across * share, 0.0) + unit
+    v11 = prior1 / below
+    v01 = -across * share / below
+    v00 = prior0 * (1.0 / pivot + share * share / below)
+    inverse, moment, offset = s.inverses[e], s.moments[e, 0], s.offsets[e, 0]
+    inverse[0, 0], inverse[0, 1], inverse[1, 0], inverse[1, 1] = v00, v01, v01, v11
+    s.thetas[e, 0] = v00 * moment[0] + v01 * moment[1]
+    s.thetas[e, 1] = v01 * moment[0] + v11 * moment[1]
+    s.slopes[e, 0] = v00 * offset[0] + v01 * offset[1]
+    s.slopes[e, 1] = v01 * offset[0] + v11 * offset[1]
