@@ -35,6 +35,19 @@ def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
 
 
 @precise_kernel
+def _carried(value: float, owed: float, term: float) -> tuple[float, float]:
+    """`compensated` where nothing will be taken out again, a third faster (measured at d = 20).
+
+    What is owed joins the next term, and that is rounded: value and debt together are off by about
+    2⁻⁵³ Σ |terms|. That is nothing beside the sum, unless a large term is to leave again.
+    """
+    due = term + owed
+    total = value + due
+    shadow = total - value
+    return total, (value - (total - shadow)) + (due - shadow)
+
+
+@precise_kernel
 def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
     """Add ``weight`` · ``terms`` to the sums ``values``, entry by entry."""
     for j in range(values.size):
@@ -43,22 +56,20 @@ def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
 
 @precise_kernel
 def _add_for_good(values: Array, owed: Array, weight: float, terms: Array) -> None:
-    """The same where nothing will be taken out again, a third faster (measured at d = 20).
-
-    What is owed joins the next term, and that is rounded: value and debt together are off by about
-    2⁻⁵³ Σ |terms|. That is nothing beside the sum, unless a large term is to leave again.
-    """
+    """Like `_add`, where nothing will be taken out again."""
     for j in range(values.size):
-        due = weight * terms[j] + owed[j]
-        total = values[j] + due
-        shadow = total - values[j]
-        owed[j] = (values[j] - (total - shadow)) + (due - shadow)
-        values[j] = total
+        values[j], owed[j] = _carried(values[j], owed[j], weight * terms[j])
 
 
 @precise_kernel
 def _add_outer(gram: Array, weight: float, action: Array, for_good: bool) -> None:
-    """Add ``weight`` a aᵀ to a matrix (2, d, d), in its upper triangle."""
+    """Add ``weight`` a aᵀ to a matrix (2, d, d), in its upper triangle.
+
+    Many features of an encoder are zero. They add nothing, so their rows are left out.
+    """
+    if gram.shape[1] == 2:
+        _add_outer_in_the_plane(gram[0], gram[1], weight, action, for_good)
+        return
     for i in range(gram.shape[1]):
         if action[i] == 0.0:
             continue
@@ -67,6 +78,23 @@ def _add_outer(gram: Array, weight: float, action: Array, for_good: bool) -> Non
             _add_for_good(gram[0, i, i:], gram[1, i, i:], weighted, rest)
         else:
             _add(gram[0, i, i:], gram[1, i, i:], weighted, rest)
+
+
+@precise_kernel
+def _add_outer_in_the_plane(
+    values: Array, owed: Array, weight: float, action: Array, for_good: bool
+) -> None:
+    """`_add_outer` for d = 2, where loops cost more than what they do."""
+    x0, x1 = action[0], action[1]
+    weighted = weight * x0
+    if for_good:
+        values[0, 0], owed[0, 0] = _carried(values[0, 0], owed[0, 0], weighted * x0)
+        values[0, 1], owed[0, 1] = _carried(values[0, 1], owed[0, 1], weighted * x1)
+        values[1, 1], owed[1, 1] = _carried(values[1, 1], owed[1, 1], weight * x1 * x1)
+    else:
+        values[0, 0], owed[0, 0] = compensated(values[0, 0], owed[0, 0], weighted * x0)
+        values[0, 1], owed[0, 1] = compensated(values[0, 1], owed[0, 1], weighted * x1)
+        values[1, 1], owed[1, 1] = compensated(values[1, 1], owed[1, 1], weight * x1 * x1)
 
 
 @precise_kernel
