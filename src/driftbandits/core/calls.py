@@ -96,25 +96,6 @@ def decide_template(
     return k
 
 
-def propensities_template(packed: Array, actions: Array, chances: Array) -> int:
-    """The propensities of `decide_template`; what is drawn on the way is used up."""
-    if not admissible(packed, actions):
-        return REFUSED
-    count, dim = actions.shape
-    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
-    transpose(actions, room[:dim])
-    claim(packed)
-    parameters, state = unpack(packed)
-    if packed[STALE] != FRESH:
-        prepare(parameters, state)
-        packed[STALE] = FRESH
-    rule = choose(parameters, state, room[:dim], scratch, room[dim])
-    propensities(parameters, state, room[:dim], scratch, room[dim], rule, chances)
-    mix_floor(packed, rule, chances)
-    release(packed)
-    return 0
-
-
 def learn_one_template(
     packed: Array, action: Array, reward: float, rounds: float, observed: float
 ) -> int:

@@ -56,7 +56,6 @@ from .calls import (
     learn_many_template,
     learn_one_template,
     prepare_template,
-    propensities_template,
     score_template,
     select_template,
 )
@@ -141,7 +140,6 @@ class EntryPoints(NamedTuple):
     select: Callable[..., int]
     score: Callable[..., int]
     decide: Callable[..., int]
-    propensities: Callable[..., int]
     learn_one: Callable[..., int]
     learn_many: Callable[..., int]
     advance: Callable[..., int]
@@ -177,9 +175,6 @@ _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
     {
         "amend": (amend_template, (_VECTOR, _VECTOR, float64, float64, float64)),
         "forget": (forget_template, (_VECTOR, _VECTOR)),
-    },
-    {
-        "propensities": (propensities_template, (_VECTOR, _MATRIX, _VECTOR)),
     },
     {
         "play": (play_template, _PLAY),

@@ -336,10 +336,14 @@ class Policy(ABC):
         """
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         chances = np.empty(len(rows))
+        arguments = rows, 0.0, np.empty(len(rows)), chances, np.empty(1)
         with self._alone():
             packed = self._packed.copy()  # asking draws nothing, and changes nothing
         packed[BUSY] = 0.0
-        if self._calls.propensities(packed, rows, chances) < 0:
+        chosen = self._calls.decide(packed, *arguments)
+        if chosen == FULL:
+            chosen = self.copy()._again(self._calls.decide, 0.0, *arguments)
+        if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
         return chances
 
