@@ -71,6 +71,18 @@ def test_asking_leaves_no_trace(cls: type[Policy], dim: int) -> None:
     assert_same_bits(asked, plain)
 
 
+def test_propensities_of_a_full_window_are_those_of_the_decision() -> None:
+    policy = SWLinUCB(dim=2, window=100, floor=0.2)
+    actions = some_actions(np.random.default_rng(3), 5, 2)
+    for n in range(64):  # as many as a new window has room for
+        policy.update(actions[n % 5], float(n % 3))
+    room = len(policy.state()["history"])
+    assert room == policy.round - 1
+    asked = policy.propensities(actions)
+    assert len(policy.state()["history"]) == room
+    np.testing.assert_array_equal(asked, policy.decide(actions).propensities)
+
+
 def test_an_event_is_a_value() -> None:
     actions = np.eye(2)
     assert Decide(actions) == Decide(np.eye(2).tolist())

@@ -86,7 +86,7 @@ def test_a_rank_one_change(dim: int, weight: float) -> None:
     np.testing.assert_allclose(np.triu(factor), expected, rtol=1e-11, atol=1e-12)
 
 
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=23))
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=40))
 def test_argmax_is_the_first_of_equals(values: list[int]) -> None:
     array = np.array(values, dtype=float)
     assert linalg.argmax(array) == int(np.argmax(array))

@@ -157,10 +157,10 @@ def _has_file(value: object) -> bool:
 
 @cache
 def package_digest() -> str:
-    """Hash of every source file that has kernels: what the disk cache is valid for."""
+    """Hash of every source file that has kernels or templates: what the disk cache is valid for."""
     digest = hashlib.sha256()
     for file in sorted(_PACKAGE.rglob("*.py")):
         text = file.read_bytes()
-        if b"compiling import" in text:
+        if file.parent == _PACKAGE / "core" or b"compiling import" in text:
             digest.update(text)
     return digest.hexdigest()

@@ -75,17 +75,20 @@ def _remembering() -> Callable[..., Any]:
     some answers are functions that are compiled with them.
     """
     find = _NumbaFunction.get_call_type
-    found: dict[Any, tuple[Any, Any]] = {}
+    found: dict[Any, list[tuple[dict[str, Any], Any, Any]]] = {}
 
     def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         flags = _NumbaFlags.top_or_none()
-        asked = (self.key, args, tuple(kws.items()), flags)
-        if asked not in found:
-            signature = find(self, context, args, kws)
-            asked = (*asked[:3], flags and flags.copy())  # the compiler may change its own
-            found[asked] = signature, self._impl_keys[signature.args]
-        signature, implementation = found[asked]
-        self._impl_keys[signature.args] = implementation
+        # Those that are set. numba compares all of them, by name, and hashes the names alone.
+        chosen = flags._values if flags else {}
+        answers = found.setdefault((self.key, args, tuple(kws.items())), [])
+        for before, signature, implementation in answers:
+            if before == chosen:
+                self._impl_keys[signature.args] = implementation
+                return signature
+        signature = find(self, context, args, kws)
+        # A copy: the compiler may change its own.
+        answers.append((dict(chosen), signature, self._impl_keys[signature.args]))
         return signature
 
     return get_call_type

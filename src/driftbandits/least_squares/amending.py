@@ -11,7 +11,16 @@ from typing import Any
 from ..core.arrays import Array
 from ..core.clock import CLOCK
 from ..core.compiling import lean_kernel
-from .forgetting import FACTOR_AGE, FIRST, STEPS, STORED, UNIT, count_reward, is_remembered
+from .forgetting import (
+    FACTOR_AGE,
+    FIRST,
+    STEPS,
+    STORED,
+    UNIT,
+    count_reward,
+    is_remembered,
+    wrapped,
+)
 from .sums import add_moment
 
 # What two roundings can do to a round, relative to the clock.
@@ -56,12 +65,12 @@ def _find(counters: Array, history: Array, action: Array, reward: float, age: fl
     low, high = 0, stored
     while low < high:  # rows are in the order of their rounds
         middle = (low + high) // 2
-        if history[(first + middle) % capacity, dim + 1] < observed - slack:
+        if history[wrapped(first + middle, capacity), dim + 1] < observed - slack:
             low = middle + 1
         else:
             high = middle
     for place in range(low, stored):
-        row = (first + place) % capacity
+        row = wrapped(first + place, capacity)
         if history[row, dim + 1] > observed + slack:
             break
         if _is_of(history[row], action, reward):

@@ -161,6 +161,12 @@ def _discount(p: Any, s: Any, rounds: float) -> None:
 
 
 @lean_kernel
+def wrapped(place: int, capacity: int) -> int:
+    """Where a place below 2 · ``capacity`` is in a ring: a remainder without a slow division."""
+    return place - capacity if place >= capacity else place
+
+
+@lean_kernel
 def _store(
     counters: Array, history: Array, belated: Array, action: Array, reward: float, observed: float
 ) -> None:
@@ -174,8 +180,8 @@ def _store(
     count_reward(belated, abs(reward))
     capacity, dim = history.shape[0], action.size
     first, stored = int(counters[FIRST]), int(counters[STORED])
-    if stored == 0 or history[(first + stored - 1) % capacity, dim + 1] <= observed:
-        row = history[(first + stored) % capacity]
+    if stored == 0 or history[wrapped(first + stored - 1, capacity), dim + 1] <= observed:
+        row = history[wrapped(first + stored, capacity)]
         counters[STORED] += 1.0
     else:
         place = int(belated[0, 0]) + 1
@@ -242,7 +248,7 @@ def _leave_window(p: Any, s: Any) -> None:
         _add(p, s, row, row[dim], -1.0)
         count_reward(s.belated, -abs(row[dim]))
         if in_order:
-            s.counters[FIRST] = (s.counters[FIRST] + 1.0) % capacity
+            s.counters[FIRST] = wrapped(int(s.counters[FIRST]) + 1, capacity)
             s.counters[STORED] -= 1.0
         else:
             _drop_earliest(s.belated)
@@ -268,7 +274,7 @@ def _sum_afresh(
     belated[0, dim] = belated[0, dim + 1] = 0.0
     for place in range(stored + int(belated[0, 0])):
         in_order = place < stored
-        row = history[(first + place) % capacity] if in_order else belated[place - stored + 1]
+        row = history[wrapped(first + place, capacity)] if in_order else belated[place - stored + 1]
         count_reward(belated, abs(row[dim]))
         accumulate(gram, gram_squared, moment, row, row[dim], 1.0, 1.0, False)
     counters[WITHDRAWN] = 0.0

@@ -27,12 +27,10 @@ from ..core.arrays import (
     whole,
 )
 from ..core.blocks import Block, BlockError, Waiting
+from ..core.calls import FULL, REFUSED, STUCK
 from ..core.checks import NORM_SLACK
 from ..core.clock import CLOCK, LAST_ROUND, check_closing, has_begun, open_round, rounds_of
 from ..core.entry_points import (
-    FULL,
-    REFUSED,
-    STUCK,
     EntryPoints,
     Kernels,
     cannot_amend,
@@ -61,6 +59,7 @@ from .problem import Problem
 
 _ON_TIME = np.zeros(1)
 _NOTHING = np.zeros(0)
+_NO_STEPS, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 
 # What a policy may offer beside choosing and learning.
 Operation = Literal["scores", "amend", "forget", "widened", "merged"]
@@ -337,10 +336,14 @@ class Policy(ABC):
         """
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         chances = np.empty(len(rows))
+        arguments = rows, 0.0, np.empty(len(rows)), chances, np.empty(1)
         with self._alone():
             packed = self._packed.copy()  # asking draws nothing, and changes nothing
         packed[BUSY] = 0.0
-        if self._calls.propensities(packed, rows, chances) < 0:
+        chosen = self._calls.decide(packed, *arguments)
+        if chosen == FULL:
+            chosen = self.copy()._again(self._calls.decide, 0.0, *arguments)
+        if chosen < 0:
             refuse(self.dim, self.action_bound, rows)
         return chances
 
@@ -534,8 +537,10 @@ class Policy(ABC):
         check_closing(self._state.counters[CLOCK], float(block.rounds))
         _, actions, parameters, means, best, noise, _, arrivals = block
         arrays: tuple[Any, ...] = (actions, parameters, means, best, noise, regret, missing)
-        call, steps = self._calls.play, block.rounds
-        if arrivals is not None:
+        if arrivals is None:
+            arrays += (_NO_STEPS, _NO_STEPS, _NO_ROWS)
+            call, steps = self._calls.play, block.rounds
+        else:
             arrays += (arrivals.kept, arrivals.steps, self._waiting_rows(block, waiting))
             call, steps = self._calls.play_late, len(arrivals.steps)
         if self._in_parts(call, arrays, steps, np.ones(2)) < 0:

@@ -116,28 +116,32 @@ def four_rows(matrix: Array, i: int, j: int) -> tuple[Array, Array, Array, Array
 
 
 @lean_kernel
+def _larger(one: float, other: float) -> float:
+    """The larger of two numbers; `max` would ask which of them are NaN."""
+    return one if one > other else other
+
+
+@lean_kernel
 def argmax(values: Array) -> int:
     """Index of the largest value, the first of equals."""
-    # Four searches side by side, since each comparison of one waits for the last.
-    best0 = best1 = best2 = best3 = 0
-    top0 = top1 = top2 = top3 = values[0]
-    fours = values.size // 4 * 4
-    for k in range(0, fours, 4):
-        if values[k] > top0:
-            best0, top0 = k, values[k]
-        if values[k + 1] > top1:
-            best1, top1 = k + 1, values[k + 1]
-        if values[k + 2] > top2:
-            best2, top2 = k + 2, values[k + 2]
-        if values[k + 3] > top3:
-            best3, top3 = k + 3, values[k + 3]
-    for k in range(fours, values.size):
-        if values[k] > top0:
-            best0, top0 = k, values[k]
-    if top1 > top0 or (top1 == top0 and best1 < best0):
-        best0, top0 = best1, top1
-    if top2 > top0 or (top2 == top0 and best2 < best0):
-        best0, top0 = best2, top2
-    if top3 > top0 or (top3 == top0 and best3 < best0):
-        best0 = best3
-    return best0
+    # The largest of eight at a time, and where they begin; then, which of those eight it is. No
+    # step waits for a comparison whose outcome the processor would have to guess.
+    best, top = 0, values[0]
+    eights = values.size // 8 * 8
+    for k in range(0, eights, 8):
+        left = _larger(_larger(values[k], values[k + 1]), _larger(values[k + 2], values[k + 3]))
+        right = _larger(
+            _larger(values[k + 4], values[k + 5]), _larger(values[k + 6], values[k + 7])
+        )
+        most = _larger(left, right)
+        if most > top:
+            best, top = k, most
+    if eights > 0:
+        first = best
+        for k in range(first + 7, first - 1, -1):
+            if values[k] == top:
+                best = k
+    for k in range(eights, values.size):
+        if values[k] > top:
+            best, top = k, values[k]
+    return best

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.compiling import lean_kernel
-from ...least_squares.sums import compensated, compensated_for_good
+from ...least_squares.sums import accumulate, add_moment
 from .state import CHANGES, LEVERAGE, RAW, SPREAD, UNIT, State
 
 
@@ -30,19 +30,13 @@ def predict_in_plane(s: State, e: int, x: Array, y: float, held: float) -> None:
 @lean_kernel
 def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
     """As `absorb`."""
-    x0, x1 = x[0], x[1]
     inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
     forecasts, j = s.forecasts[e & 1], e >> 1
     stored = weight * s.facts[e, UNIT]
     gain = stored / (1.0 + weight * forecasts[SPREAD, j])
-    add_in_plane(s.moments[e], stored * x0 * y, stored * x1 * y)
+    accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
     if held > 0.0:
-        add_in_plane(s.offsets[e], stored * x0, stored * x1)
-    value, owed = s.grams[e, 0], s.grams[e, 1]
-    weighted0, weighted1 = stored * x0, stored * x1
-    value[0, 0], owed[0, 0] = compensated_for_good(value[0, 0], owed[0, 0], weighted0 * x0)
-    value[0, 1], owed[0, 1] = compensated_for_good(value[0, 1], owed[0, 1], weighted0 * x1)
-    value[1, 1], owed[1, 1] = compensated_for_good(value[1, 1], owed[1, 1], weighted1 * x1)
+        add_moment(s.offsets[e], x, 1.0, stored)
     image0, image1 = s.images[e, 0], s.images[e, 1]
     gained0, gained1 = gain * image0, gain * image1
     raw, leverage = forecasts[RAW, j], forecasts[LEVERAGE, j]
@@ -52,13 +46,6 @@ def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: f
     inverse[1, 1] -= gained1 * image1
     inverse[0, 1] = inverse[1, 0] = inverse[0, 1] - gained0 * image1
     s.facts[e, CHANGES] += 1.0
-
-
-@lean_kernel
-def add_in_plane(sums: Array, term0: float, term1: float) -> None:
-    """Add two terms to compensated sums (2, 2)."""
-    sums[0, 0], sums[1, 0] = compensated(sums[0, 0], sums[1, 0], term0)
-    sums[0, 1], sums[1, 1] = compensated(sums[0, 1], sums[1, 1], term1)
 
 
 @lean_kernel

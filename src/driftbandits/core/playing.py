@@ -1,6 +1,6 @@
-"""A block whose rewards come late, in one compiled call.
+"""A block of rounds in one compiled call, with rewards at once or with some that come late.
 
-Every step does what the calls `select`, `advance` and `update` do, in the same order, so the bits
+Every round does what the calls `select`, `advance` and `update` do, in the same order, so the bits
 are the same.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from .arrays import Array
 from .blocks import AT_ONCE, PLAY
+from .calls import REFUSED
 from .checks import fitting, panel
 from .clock import CLOCK
 from .events import Integers
@@ -26,8 +27,12 @@ def _unbound(*arguments: Any) -> Any:
 
 unpack = choose = learn = advance = prepare = misses = late = fits = _unbound
 
+# Whether rewards may come late: another placeholder. Where it is False, numba leaves out what
+# follows from it, so that nobody else waits for that to compile.
+LATE = True
 
-def play_late_template(
+
+def play_template(
     packed: Array,
     actions: Array,
     thetas: Array,
@@ -43,11 +48,14 @@ def play_late_template(
 ) -> int:
     """Take the steps of a block from ``start`` on; see `Policy.play` and `Arrivals`.
 
-    Returns how many are taken by now, fewer than all where an array has to grow first; or -1
+    Where no reward comes late, the steps are the rounds, and ``kept``, ``steps`` and ``waiting``
+    are not read.
+
+    Returns how many are taken by now, fewer than all where an array has to grow first; or REFUSED
     where the shapes do not fit. A call that has begun and not finished keeps its claim.
     """
     if not fitting(actions, thetas, means, best, noise):
-        return -1
+        return REFUSED
     if start == 0:
         claim(packed)
     parameters, state = unpack(packed)
@@ -55,14 +63,25 @@ def play_late_template(
     scratch = np.empty((dim + 2, panel(dim, count)))
     scores, action = np.empty(count), np.empty(dim)
     packed[STALE] = CHANGED
-    t = 0
-    for step in range(start):
-        if steps[step] == PLAY:
-            t += 1
-    done, total = start, regret[t - 1] if t > 0 else 0.0
-    while done < steps.size and fits(parameters, state, 1.0 if steps[done] == PLAY else 0.0):
-        row, reward, age = steps[done], 0.0, 0.0
-        if row == PLAY:
+    done, last, t, row = start, best.size, start, PLAY
+    if LATE:
+        last, t = steps.size, 0
+        for step in range(start):
+            if steps[step] == PLAY:
+                t += 1
+    total = regret[t - 1] if t > 0 else 0.0
+    while done < last:
+        if LATE:
+            row = steps[done]
+        if not fits(parameters, state, 1.0 if row == PLAY else 0.0):
+            break
+        if LATE and row != PLAY:
+            for i in range(dim):
+                action[i] = waiting[row, i]
+            reward, age = waiting[row, dim], state.counters[CLOCK] - waiting[row, dim + 1]
+            late(parameters, state, age)
+            learn(parameters, state, action, reward, age)
+        else:
             prepare(parameters, state)
             if missing.size > 0:
                 missing[t] = 1.0 if misses(parameters, state, thetas[t]) else 0.0
@@ -74,21 +93,16 @@ def play_late_template(
                 action[i] = columns[i, k]
             reward = means[t, k] + noise[t, min(k, noise.shape[1] - 1)]
             advance(parameters, state, 1.0)
-            if kept[t] >= 0:
-                for i in range(dim):
-                    waiting[kept[t], i] = action[i]
-                waiting[kept[t], dim] = reward
-                waiting[kept[t], dim + 1] = state.counters[CLOCK]
-        else:
-            for i in range(dim):
-                action[i] = waiting[row, i]
-            reward, age = waiting[row, dim], state.counters[CLOCK] - waiting[row, dim + 1]
-            late(parameters, state, age)
-        if row != PLAY or kept[t] == AT_ONCE:
-            learn(parameters, state, action, reward, age)
-        if row == PLAY:
+            if LATE and kept[t] != AT_ONCE:
+                if kept[t] >= 0:
+                    for i in range(dim):
+                        waiting[kept[t], i] = action[i]
+                    waiting[kept[t], dim] = reward
+                    waiting[kept[t], dim + 1] = state.counters[CLOCK]
+            else:
+                learn(parameters, state, action, reward, 0.0)
             t += 1
         done += 1
-    if not 0 < done < steps.size:
+    if not 0 < done < last:
         release(packed)
     return done

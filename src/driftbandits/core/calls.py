@@ -1,0 +1,209 @@
+"""The everyday calls of a policy, one template each.
+
+`driftbandits.core.entry_points` puts a policy's own kernels in the place of the names below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array
+from .checks import LARGEST_REWARD, admissible, panel, transpose
+from .clock import CLOCK, can_close
+from .exploring import explored, mix_floor
+from .packing import CHANGED, FRESH, STALE, claim, release
+
+# What an entry point returns instead of a result, with nothing changed.
+REFUSED = -1  # the input is not admissible
+FULL = -2  # an array has to grow first
+STUCK = -3  # the clock cannot move by so much
+
+
+def _unbound(*arguments: Any) -> Any:
+    """Placeholder in the templates below, which `entry_points` replaces by a policy's own."""
+    raise RuntimeError("a template was called; entry_points makes functions of it")
+
+
+unpack = choose = learn = advance = prepare = late = _unbound
+propensities = fits = amend = forget = _unbound
+
+
+def select_template(packed: Array, actions: Array) -> int:
+    """Index of the action chosen from ``actions`` (K, d), or REFUSED."""
+    if not admissible(packed, actions):
+        return REFUSED
+    count, dim = actions.shape
+    room, scratch = np.empty((dim + 1, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, room[:dim])
+    claim(packed)
+    parameters, state = unpack(packed)
+    if packed[STALE] != FRESH:
+        prepare(parameters, state)
+        packed[STALE] = FRESH
+    k = explored(packed, choose(parameters, state, room[:dim], scratch, room[dim]), count)
+    release(packed)
+    return k
+
+
+def score_template(packed: Array, actions: Array, scores: Array) -> int:
+    """Like `select_template`, without the floor, for a prepared state; also fills ``scores``.
+
+    The caller has claimed the array, and releases it.
+    """
+    if not admissible(packed, actions):
+        return REFUSED
+    count, dim = actions.shape
+    columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, columns)
+    parameters, state = unpack(packed)
+    return int(choose(parameters, state, columns, scratch, scores))
+
+
+def decide_template(
+    packed: Array, actions: Array, rounds: float, scores: Array, chances: Array, before: Array
+) -> int:
+    """Like `select_template`; then close ``rounds`` rounds.
+
+    Fills ``scores`` and the propensities ``chances``, both (K,), and ``before`` (1,) with the clock
+    before: asked for outside of this call, it might be that of another thread's decision.
+    """
+    if not admissible(packed, actions):
+        return REFUSED
+    count, dim = actions.shape
+    columns, scratch = np.empty((dim, count)), np.empty((dim + 2, panel(dim, count)))
+    transpose(actions, columns)
+    claim(packed)
+    parameters, state = unpack(packed)
+    clock = state.counters[CLOCK]
+    before[0] = clock
+    closable = can_close(clock, rounds)
+    if not (closable and fits(parameters, state, rounds)):
+        release(packed)
+        return FULL if closable else STUCK
+    if packed[STALE] != FRESH:
+        prepare(parameters, state)
+        packed[STALE] = FRESH
+    rule = choose(parameters, state, columns, scratch, scores)
+    propensities(parameters, state, columns, scratch, scores, rule, chances)
+    mix_floor(packed, rule, chances)
+    k = explored(packed, rule, count)
+    if rounds > 0.0:
+        packed[STALE] = CHANGED
+        advance(parameters, state, rounds)
+    release(packed)
+    return k
+
+
+def learn_one_template(
+    packed: Array, action: Array, reward: float, rounds: float, observed: float
+) -> int:
+    """Close ``rounds`` rounds, then learn a reward: of the last one, or if none, of ``observed``.
+
+    1 if done; otherwise REFUSED, FULL or STUCK.
+    """
+    if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
+        return REFUSED
+    claim(packed)
+    parameters, state = unpack(packed)
+    done = 1 if can_close(state.counters[CLOCK], rounds) else STUCK
+    if done > 0 and not fits(parameters, state, rounds):
+        done = FULL
+    if done > 0:
+        packed[STALE] = CHANGED
+        age = 0.0
+        if rounds > 0.0:
+            advance(parameters, state, rounds)
+        else:
+            age = state.counters[CLOCK] - observed
+            late(parameters, state, age)
+        learn(parameters, state, action, reward, age)
+    release(packed)
+    return done
+
+
+def learn_many_template(
+    packed: Array, actions: Array, rewards: Array, observed: Array, rounds: float, start: int
+) -> int:
+    """Close ``rounds`` rounds, then learn from every row from ``start`` on.
+
+    Where none is closed, the rows are those of the rounds ``observed``, (n,) or one for all.
+
+    Returns how many are learned by now, fewer than all where an array has to grow first; or
+    REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned. A call
+    that has begun and not finished keeps its claim: nobody else's comes in between.
+    """
+    if start == 0:
+        if not admissible(packed, actions):
+            return REFUSED
+        for n in range(rewards.size):
+            if not abs(rewards[n]) <= LARGEST_REWARD:
+                return REFUSED
+        claim(packed)
+    parameters, state = unpack(packed)
+    done = start
+    if start == 0 and not can_close(state.counters[CLOCK], rounds):
+        done = STUCK
+    while 0 <= done < rewards.size:
+        closing, age = rounds if done == 0 else 0.0, 0.0
+        if rounds == 0.0:
+            age = state.counters[CLOCK] - observed[min(done, observed.size - 1)]
+        if not fits(parameters, state, closing):
+            break
+        packed[STALE] = CHANGED
+        if closing > 0.0:
+            advance(parameters, state, closing)
+        if rounds == 0.0:
+            late(parameters, state, age)
+        learn(parameters, state, actions[done], rewards[done], age)
+        done += 1
+    if not 0 < done < rewards.size:
+        release(packed)
+    return done
+
+
+def advance_template(packed: Array, rounds: float) -> int:
+    """Close ``rounds`` rounds: 1, or FULL or STUCK."""
+    claim(packed)
+    parameters, state = unpack(packed)
+    done = 1 if can_close(state.counters[CLOCK], rounds) else STUCK
+    if done > 0 and not fits(parameters, state, rounds):
+        done = FULL
+    if done > 0:
+        packed[STALE] = CHANGED
+        advance(parameters, state, rounds)
+    release(packed)
+    return done
+
+
+def prepare_template(packed: Array) -> None:
+    """Compute what `choose` reads; the caller has claimed the array, and releases it."""
+    parameters, state = unpack(packed)
+    prepare(parameters, state)
+    packed[STALE] = FRESH
+
+
+def amend_template(packed: Array, action: Array, old: float, new: float, observed: float) -> int:
+    """1 if the observation now has the reward ``new``, 0 if it was not known; or REFUSED."""
+    if not (
+        admissible(packed, action.reshape((1, action.size)))
+        and max(abs(old), abs(new)) <= LARGEST_REWARD
+    ):
+        return REFUSED
+    claim(packed)
+    packed[STALE] = CHANGED
+    parameters, state = unpack(packed)
+    age = state.counters[CLOCK] - observed
+    known = bool(amend(parameters, state, action, old, new, age))
+    release(packed)
+    return int(known)
+
+
+def forget_template(packed: Array, mask: Array) -> None:
+    """Clear what is known along the coordinates where ``mask`` (d,) is 1."""
+    claim(packed)
+    packed[STALE] = CHANGED
+    parameters, state = unpack(packed)
+    forget(parameters, state, mask)
+    release(packed)
