@@ -13,7 +13,8 @@ from studies.log_replay import SETTINGS, outcome, plain_replay, played_live, wri
 
 from driftbandits import AdaptiveLinUCB, DLinTS, DLinUCB, LinUCB, Policy, SWLinUCB
 from driftbandits.logs import CannotAnswer, Log, Sums
-from driftbandits.logs.traffic import FULL, lived
+from driftbandits.logs.estimators import FULL
+from driftbandits.logs.traffic import lived
 from driftbandits.logs.world import last_rows
 from log_worlds import World, world
 

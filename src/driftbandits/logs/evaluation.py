@@ -19,7 +19,7 @@ ALL = "all"
 LOGGING = "logging"
 _ANYTIME = "IPS, anytime"
 _ESTIMATORS = {"IPS": WEIGHTED, "DM": DIRECT, "DR": ROBUST}
-_COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
+COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Evaluation:
         for policy, cells in self.cells.items():
             for key in sorted(cells, key=lambda k: (k == ALL, k if k != ALL else 0)):
                 rows += _estimates(policy, self._label(key), cells[key])
-        frame = pd.DataFrame(rows, columns=_COLUMNS)
+        frame = pd.DataFrame(rows, columns=COLUMNS)
         for policy, missing in self.unanswered.items():
             _blank(frame, frame["policy"] == policy, model=missing.share == 0.0)
         return frame

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .estimators import FULL, variants
 from .evaluation import ALL, LOGGING
-from .traffic import FULL
 
 
 def say_values(
@@ -20,7 +20,8 @@ def say_values(
     rows: dict[Any, Any] = {(row.policy, row.estimator): row for row in whole.itertuples()}
     out = []
     for name in dict.fromkeys(whole["policy"][whole["policy"] != LOGGING]):
-        full, dr = rows.get((name, FULL)), rows[name, "DR"]
+        full = rows.get((name, FULL))
+        dr = next(rows[name, one] for one in variants("DR") if (name, one) in rows)
         if np.isnan(dr.estimate):
             words = f"What {name} would have earned cannot be told from this log."
         elif name not in acceptance:
