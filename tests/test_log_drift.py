@@ -11,9 +11,9 @@ from scipy import stats
 
 from driftbandits.logs import CannotAnswer, Drift, Log
 from driftbandits.logs.dating import largest_change
-from driftbandits.logs.drift import busiest
 from driftbandits.logs.passes import Stretch
 from driftbandits.logs.stationary import Level, centred
+from driftbandits.logs.verdict import busiest
 from log_worlds import world
 
 

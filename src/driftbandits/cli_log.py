@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .cli_log_options import CLOCK, PERIOD, SIMULATIONS, open_log, reading
-from .cli_log_output import bar, draw, out_folder, part, say, show, write
+from .cli_log_output import bar, draw, out_folder, part, say, say_dropped, show, write
 from .cli_log_report import report
 from .cli_log_values import fit, value
 from .cli_log_words import show_quantities
@@ -70,6 +70,7 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
         )
     click.secho(found.sentence, bold=True)
     show_quantities(found.table)
+    say_dropped(log)
     click.echo(found.snippet)
     write(out, "drift.csv", found.table)
     draw(out, "drift", found)
@@ -86,6 +87,7 @@ def memory(clock: str, out: Path | None, **options: Any) -> None:
         found = log.memory(clock=clock, resume=part(out, "memory"), progress=progress)
     click.secho(found.sentence, bold=True)
     show(found.table.dropna(axis=1, how="all"))
+    say_dropped(log)
     click.echo(found.snippet)
     write(out, "memory.csv", found.table[["memory", "hours", "evidence", "best"]])
     instant = found.table.assign(evidence=found.table["instant"])

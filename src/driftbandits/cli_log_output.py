@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from .cli_log_options import Command
 from .core.storage import atomic_write
+from .logs.reading import LogReader
 from .logs.reading import Progress as Report
 
 console = Console(stderr=True)
@@ -78,6 +79,15 @@ def draw(folder: Path | None, name: str, found: Any) -> None:
 def show(frame: pd.DataFrame) -> None:
     """Print a table."""
     click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.4g}"))
+
+
+def say_dropped(log: LogReader) -> None:
+    """What was dropped in the latest pass; nothing is dropped in silence."""
+    if log.findings.total:
+        row, reason = log.findings.examples[0]
+        words = f"{log.findings.total:,} rows were dropped; the first is row {row}: {reason}"
+        say([f"{words} (`log check` has them all)"])
+    say(log.notes)
 
 
 def say(notes: Iterable[str], *, colour: str = "yellow") -> None:

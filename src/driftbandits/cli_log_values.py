@@ -22,7 +22,7 @@ from .cli_log_options import (
     open_log,
     reading,
 )
-from .cli_log_output import bar, draw, out_folder, part, say, show, write
+from .cli_log_output import bar, draw, out_folder, part, say, say_dropped, show, write
 from .cli_log_words import Words
 from .logs import CannotAnswer, Log, Value
 from .logs.answers import Answers
@@ -75,6 +75,7 @@ def value(
     for line in words.said:
         click.secho(line, bold=True)
     show(table[table["period"] == "all"].drop(columns="period"))
+    say_dropped(log)
     say(words.warnings)
     say(words.refused, colour="red")
     words.write(out, "value.txt")
@@ -213,6 +214,7 @@ def fit(
                     features=features, policy=policy, wait=wait, rule=rule, default=default
                 )
                 _save(log.fit(agent, resume=keep("life"), progress=progress), out)
+    say_dropped(log)
 
 
 def _save(learned: Policy | Agent, out: Path) -> None:

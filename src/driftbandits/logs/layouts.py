@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..core.arrays import Array
 from ..features import SlotTable
-from .batch import Ints
+from .batch import MISSING, Ints
 from .columns import column, ends_of, is_list, is_text, matrix
 from .schema import Catalogue, Encoder, LogError, Schema
 from .vector_layouts import (
@@ -180,7 +180,20 @@ def _plain(value: Any) -> Any:
 
 def positions(names: Any, sets: Sets, known: Names) -> Ints:
     """Position of each row's named action within its set; −1 where it is not there."""
-    wanted = np.array([known.positions.get(n, -2) for n in names.to_pylist()], dtype=np.int64)
+    texts = names.to_pylist()
+    wanted = np.array([known.positions.get(n, -2) for n in texts], dtype=np.int64)
+    missing = np.array([n is None or n == "" for n in texts], dtype=bool)
+    return np.where(missing, MISSING, _places(wanted, sets))
+
+
+def _places(wanted: Ints, sets: Sets) -> Ints:
+    """Place of a label within each row's set; −1 where it is not there."""
+    one = len(wanted) > 0 and (sets.first == sets.first[0]).all()
+    if one and (sets.size == sets.size[0]).all():  # all rows share one set
+        labels = sets.labels[sets.first[0] : sets.first[0] + sets.size[0]]
+        places = np.full(max(int(labels.max(initial=0)), int(wanted.max())) + 2, -1)
+        places[labels[::-1]] = np.arange(len(labels))[::-1]  # of two, the first
+        return np.asarray(places[np.maximum(wanted, -1)])
     # Rows of one size, as most logs have, need no loop.
     if len(set(sets.size.tolist())) == 1:
         size = int(sets.size[0])

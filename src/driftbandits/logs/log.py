@@ -10,7 +10,7 @@ from ..agent import Agent
 from ..core.arrays import Array
 from ..policies import Policy
 from .agents import fit_agent
-from .drift import Drift, drift
+from .drift import drift
 from .earning import confirmed, with_regrets
 from .first_time import compile_apart
 from .fit import Learner, fit
@@ -24,6 +24,7 @@ from .sources import open_source
 from .sums import Sums, sums
 from .targets import Target
 from .value import Value, value
+from .verdict import Drift
 from .world import LogModel, to_environment
 
 _ROWS = 16_384

@@ -27,7 +27,7 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch, Ints
-from .estimators import FULL, replayed
+from .estimators import replayed
 from .evaluation import Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
@@ -278,10 +278,11 @@ def _cautions(players: Mapping[str, Player], learn: str, share: float) -> list[s
             out.append(f"{name} watched the logger: its own choices did not shape what it learned")
             continue
         rate = player.accepted / max(player.rows, 1)
-        out.append(
-            f"{name} learned from {rate:.1%} of the rows; live it would have learned from all of "
-            f"them: see '{FULL}'"
-        )
+        if rate < 1.0:
+            out.append(
+                f"{name} learned from {rate:.1%} of the rows; live it would have learned from all "
+                "of them"
+            )
         if player.above:
             out.append(
                 f"{name}: c/p was above 1 in {player.above} rows (c = {share:g}), so what it "

@@ -27,6 +27,7 @@ from .saying import say_lost, say_values
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
+from .support import mean_weight
 from .targets import Named, Target, parse, stamp, starts
 
 _FEW = 30.0
@@ -63,12 +64,14 @@ class Value:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The answer in words: one sentence per policy, then what was logged and lost."""
-        said = say_values(self.table, self.acceptance, watched=self.watched)
+        names = self.table["policy"].unique()
+        doubted = {n for n in names if any(line.startswith(f"{n}: ") for line in self.refused)}
+        said = say_values(self.table, self.acceptance, watched=self.watched, doubted=doubted)
         if self.lost is None:
             return said
         told = self.table["estimate"].notna() & (self.table["policy"] != LOGGING)
-        names = dict.fromkeys(self.table["policy"][told & (self.table["estimator"] != "DM")])
-        return (*said, say_lost(self.lost, ", ".join(names)))
+        judged = dict.fromkeys(self.table["policy"][told & (self.table["estimator"] != "DM")])
+        return (*said, say_lost(self.lost, ", ".join(judged)))
 
     def without(self, reasons: Mapping[str, str], *, watched: bool) -> Self:
         """This answer, and rows without numbers of policies that cannot be replayed, with reasons.
@@ -243,6 +246,8 @@ def summary(
             "anytime intervals: they need the least and the largest possible reward "
             "(reward_bounds), which the log cannot tell"
         )
+    if evaluation.cells[LOGGING][ALL].moments.constant:
+        refused.append("t intervals: all rewards are equal, so nothing tells how far off means are")
     if evaluation.skipped:
         warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
     if propensities == "estimated":
@@ -270,6 +275,13 @@ def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple
                 "answer; DM is the model's alone"
             )
         return False, [f"{name}: {why}"]
+    off = mean_weight(moments)
+    if off is not None:
+        return False, [
+            f"{name}: its weights average {off:.3g}, where they should average 1: the logger could "
+            "not have played all that it plays, or the logged propensities are wrong. IPS is off "
+            "by as much, and DR rests on the model"
+        ]
     if moments.effective < _FEW:
         return False, [
             f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "

@@ -15,6 +15,9 @@ from .batch import Ints
 from .columns import NEEDS, column, ends_of, floats, is_list, matrix, parsed_lists
 from .schema import Catalogue, LogError, Schema
 
+# Arms with a parameter each; tables of what each row offers would take too much room.
+_MOST_ARMS = 20_000
+
 
 class Sets(NamedTuple):
     """The actions of the rows of a batch, as in `Batch`."""
@@ -206,6 +209,11 @@ def arms_of(schema: Schema, arms: tuple[str, ...], names: Names) -> Layout:
     """e_k ⊗ x, with x from context columns or x = 1."""
     columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
     count, width = len(arms), max(len(columns), 1)
+    if count > _MOST_ARMS:
+        raise LogError(
+            f"{count:,} arms with a parameter each are more than the {_MOST_ARMS:,} that a log can "
+            "tell apart here; give the played vectors (--action), or describe actions by features"
+        )
     labels = np.array([names(arm) for arm in arms], dtype=np.int64)
     block = np.arange(count, dtype=np.int64)
     if not columns:
