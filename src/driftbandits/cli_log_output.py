@@ -86,7 +86,7 @@ def say_dropped(log: LogReader) -> None:
     if log.findings.total:
         row, reason = log.findings.examples[0]
         words = f"{log.findings.total:,} rows were dropped; the first is row {row}: {reason}"
-        say([f"{words} (`log check` has them all)"])
+        say([f"{words} (`log check` counts them by reason)"])
     say(log.notes)
 
 
