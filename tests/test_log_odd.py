@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,50 @@ def test_arms_may_be_called_by_numbers() -> None:
     assert Log.open(one_based, arms=("1", "2", "3")).check()["actions never played"] == 0
     with pytest.raises(LogError, match="indices count from 0 to 2; if it is a name, give all"):
         Log.open(one_based, arms=3).check()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_sets_of_names_may_come_in_any_file(ending: str, numbers: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    known: list[Any] = [3, 0, 1, 2] if numbers else ["x", "w", "z", "y"]
+    sets = [[known[k] for k in rng.permutation(4)[: rng.integers(2, 5)]] for _ in range(300)]
+    chosen = [one[int(rng.integers(len(one)))] for one in sets]
+    reward = np.array([known.index(name) for name in chosen]) + rng.normal(size=300)
+    columns = {"actions": sets, "chosen": chosen, "propensity": [1 / len(one) for one in sets]}
+    frame = coin(300).assign(**columns, reward=reward)
+    path = tmp_path / f"log.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    elif ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+    else:
+        frame.assign(actions=[json.dumps(one) for one in sets]).to_csv(path, index=False)
+    best = known[3]
+    found = Log.open(path).value({"best": f"action:{best}"})
+    weight = np.array(
+        [(len(s) * (c == best)) if best in s else 1.0 for s, c in zip(sets, chosen, strict=True)]
+    )
+    assert found.of("best", "IPS")["estimate"] == pytest.approx(np.mean(weight * reward), rel=1e-12)
+
+
+def test_vectors_without_a_length_are_not_taken_for_names(tmp_path: Path) -> None:
+    flat: Any = [[1, 0, 0, 1]] * 400  # two vectors of length 2
+    frame = coin().assign(actions=flat)
+    with pytest.raises(LogError, match=r"the length of a vector \(--dim\)"):
+        Log.open(frame)
+    assert Log.open(frame.assign(chosen=0), dim=2).dim == 2
+    named: Any = [[{"id": "a"}, {"id": "b"}, {"id": "c"}]] * 400
+    described = coin().assign(actions=named)
+    with pytest.raises(LogError, match=r"holds lists of structs; .* named actions need features"):
+        Log.open(described)
+
+
+def test_times_may_be_durations() -> None:
+    frame = coin().assign(time=pd.to_timedelta(coin()["time"], unit="s"))
+    log = Log.open(frame, arms=3)
+    assert not log.dated
+    assert log.check()["span in hours"] == pytest.approx(399 / 60)
 
 
 def test_a_choice_that_is_missing_is_called_so() -> None:

@@ -124,6 +124,9 @@ def seconds(array: Any, name: str, unit: str) -> Array:
         # float64 seconds resolve a quarter of a microsecond; what is finer is rounded.
         ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
         return floats(ticks, name) * SECONDS[array.type.unit]
+    if pa.types.is_duration(array.type):
+        ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
+        return floats(ticks, name) * SECONDS[array.type.unit]
     if pa.types.is_integer(array.type):
         array = pc.cast(array, pa.float64(), safe=False)
     times = floats(array, name) * SECONDS[unit]
@@ -133,6 +136,8 @@ def seconds(array: Any, name: str, unit: str) -> Array:
 
 def is_dated(array: Any, name: str, unit: str) -> bool:
     """Whether a column of times holds dates: as such, as texts, or as numbers since 1970."""
+    if pa.types.is_duration(array.type):
+        return False
     if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         return True
     times = seconds(array, name, unit)

@@ -12,7 +12,7 @@ from ..core.arrays import Array
 from ..features import Features
 from .batch import MISSING, Batch, Ints
 from .columns import column, floats, is_dated, is_text, optional, seconds, texts
-from .layouts import layout, names_needed, positions
+from .layouts import layout, listed_names, names_needed, positions
 from .rows import Checker, Findings
 from .schema import Catalogue, Encoder, LogError, Schema
 from .sources import Source, fitting
@@ -273,6 +273,8 @@ class LogReader:
 
     def _names_are_numbers(self) -> bool:
         """Whether actions are called by numbers that do not count from 0: 101, 205, 999."""
+        if self._layout.by_number:
+            return True
         if self._numbered is None:
             names = self.action_names
             digits = bool(names) and all(name.isdecimal() for name in names)
@@ -291,8 +293,8 @@ class LogReader:
         """Names of actions in the first rows, for a log that names its actions and no more."""
         read = 0
         for table in self.source.read(0):
-            inner = column(table, str(self.schema.actions)).flatten()
-            for name in inner.drop_null().unique().to_pylist():
+            listed = listed_names(table, self.schema)
+            for name in [] if listed is None else listed.flatten().drop_null().unique().to_pylist():
                 self.names(name)
             read += table.num_rows
             if read >= 100_000:

@@ -137,7 +137,9 @@ def json_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
             if not bad:
                 raise  # each line is right on its own: columns change their type
             if not drop:
-                raise _refusal(path, f"line {done + bad[0] + 1} is no JSON object, and each has to be one") from None
+                raise _refusal(
+                    path, f"line {done + bad[0] + 1} is no JSON object, and each has to be one"
+                ) from None
             damaged += len(bad)
             if not good:
                 done += len(lines)

@@ -53,6 +53,7 @@ class Layout:
     whole: bool  # whether the set of each row is known, not only what was played
     sets: Callable[[pa.RecordBatch], Sets]
     names: Names
+    by_number: bool = False  # whether actions are called by numbers, and not by their index
 
 
 def nested(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
@@ -80,7 +81,12 @@ def _first_length(array: Any, name: str, dim: int | None) -> int:
         lengths = np.diff(ends_of(ends_of(array)[0])[1])
         return int(lengths[0]) if len(lengths) and lengths[0] else dim or 1
     if dim is None:
-        raise LogError(f"column {name!r} holds flat lists; the schema needs dim")
+        if pa.types.is_struct(array.type.value_type):
+            raise LogError(f"column {name!r} holds lists of structs; {NEEDS}")
+        raise LogError(
+            f"column {name!r} holds flat lists; the schema needs dim, the length of a vector "
+            "(--dim)"
+        )
     return dim
 
 
