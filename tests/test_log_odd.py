@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from driftbandits import LinUCB
 from driftbandits.cli import cli
 from driftbandits.logs import CannotAnswer, Log, LogError
 from driftbandits.logs.stationary import pooled
@@ -239,3 +240,26 @@ def test_of_many_arms_those_that_are_rarely_played_count_as_one() -> None:
     # The arms that count as one are those with the fewest plays.
     plays = frame["chosen"].value_counts().reindex(range(300), fill_value=0).to_numpy()
     assert plays[group == 127].max() <= plays[group < 127].min()
+
+
+@pytest.mark.parametrize("text", ["", "action,probability\n0,much\n", "action\n0\n"])
+def test_a_table_of_shares_that_is_none_is_refused_in_words(text: str, tmp_path: Path) -> None:
+    (tmp_path / "shares.csv").write_text(text)
+    with pytest.raises(LogError, match="table of shares"):
+        Log.open(coin(), arms=3).value({"s": f"shares:{tmp_path / 'shares.csv'}"})
+
+
+def test_a_frozen_policy_of_another_length_is_refused_in_words(tmp_path: Path) -> None:
+    LinUCB(dim=7).save(tmp_path / "policy.npz")
+    with pytest.raises(LogError, match="row 1: LinUCB cannot choose: actions must have shape"):
+        Log.open(coin(), arms=3).value({"f": f"frozen:{tmp_path / 'policy.npz'}"})
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "set,action,x\n1,a,0.5\n1,b,oops\n"])
+def test_a_catalogue_that_is_none_is_refused_in_words(text: str, tmp_path: Path) -> None:
+    (tmp_path / "sets.csv").write_text(text)
+    coin().assign(actions=1).to_csv(tmp_path / "log.csv", index=False)
+    words = ["log", "check", str(tmp_path / "log.csv"), "--catalogue", str(tmp_path / "sets.csv")]
+    result = CliRunner().invoke(cli, words)
+    assert isinstance(result.exception, LogError | SystemExit)
+    assert result.exit_code != 0

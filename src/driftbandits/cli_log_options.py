@@ -168,11 +168,17 @@ def features_of(path: Path | None) -> Features | None:
 def _catalogue(path: Path | None) -> Catalogue | None:
     if path is None:
         return None
-    frame = pd.read_parquet(path) if path.suffix in (".parquet", ".pq") else pd.read_csv(path)
+    try:
+        frame = pd.read_parquet(path) if path.suffix in (".parquet", ".pq") else pd.read_csv(path)
+    except (ValueError, OSError) as error:  # a wrong or an empty file
+        raise LogError(f"{path} cannot be read as a catalogue: {error}") from None
     if not {"set", "action"} <= set(frame.columns):
         raise click.UsageError(f"{path} must have the columns set and action")
     coordinates = [name for name in frame.columns if name not in ("set", "action")]
     sets: dict[Any, dict[str, Any]] = {}
     for row in frame.to_dict("records"):
         sets.setdefault(row["set"], {})[str(row["action"])] = [row[name] for name in coordinates]
-    return Catalogue(sets)
+    try:
+        return Catalogue(sets)
+    except (ValueError, TypeError) as error:
+        raise LogError(f"{path}: {error}") from None
