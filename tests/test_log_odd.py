@@ -263,3 +263,25 @@ def test_a_catalogue_that_is_none_is_refused_in_words(text: str, tmp_path: Path)
     result = CliRunner().invoke(cli, words)
     assert isinstance(result.exception, LogError | SystemExit)
     assert result.exit_code != 0
+
+
+def test_one_column_of_numbers_is_a_vector() -> None:
+    frame = coin().assign(x=np.random.default_rng(3).normal(size=400))
+    alone, listed = Log.open(frame, action="x"), Log.open(frame, action=("x",))
+    assert alone.dim == 1
+    assert alone.memory().table.equals(listed.memory().table)
+
+
+def test_ids_of_sets_may_be_texts_or_numbers() -> None:
+    sets = {1: {"a": [1.0], "b": [2.0]}, 2: {"c": [3.0], "d": [4.0]}}
+    frame = coin(arms=2).assign(actions=np.where(np.arange(400) % 2, "1", "2"))
+    found = Log.open(frame, catalogue=sets).value({"u": "uniform"})
+    numbers = frame.assign(actions=frame["actions"].astype(int))
+    expected = Log.open(numbers, catalogue=sets).value({"u": "uniform"})
+    assert found.table.equals(expected.table)
+
+
+def test_columns_have_names() -> None:
+    wrong: Any = {"time": 3}
+    with pytest.raises(ValueError, match="time must be the name of a column, got 3"):
+        Log.open(coin(), arms=3, **wrong)

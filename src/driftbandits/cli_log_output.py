@@ -78,7 +78,12 @@ def draw(folder: Path | None, name: str, found: Any) -> None:
 
 def show(frame: pd.DataFrame) -> None:
     """Print a table."""
-    click.echo(frame.to_string(index=False, float_format=lambda x: f"{x:,.4g}"))
+    click.echo(frame.to_string(index=False, float_format=_number))
+
+
+def _number(value: float) -> str:
+    """Four digits that matter, and all digits before the point."""
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:,.4g}"
 
 
 def say_dropped(log: LogReader) -> None:

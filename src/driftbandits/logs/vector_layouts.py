@@ -149,8 +149,12 @@ def played_only(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
     """The played action's vector alone."""
     assert schema.action is not None
     name = str(schema.action)
-    listed = isinstance(schema.action, str) and name in batch.schema.names
-    columns = [] if listed else _coordinates(batch, schema.action)
+    exact = isinstance(schema.action, str) and name in batch.schema.names
+    # One column of numbers is a vector of length 1.
+    kind = column(batch, name).type if exact else None
+    alone = exact and (pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    listed = exact and not alone
+    columns = [name] if alone else [] if listed else _coordinates(batch, schema.action)
     dim = len(columns) or _longest(parsed_lists(column(batch, name)), name)
     label = names("played")
 
@@ -193,6 +197,7 @@ def from_catalogue(
         schema.actions in batch.schema.names or schema.named("actions")
     )
     only = None if has_ids else catalogue.only
+    by_text = {str(key): key for key in catalogue.first}
 
     def sets(data: pa.RecordBatch) -> Sets:
         n = data.num_rows
@@ -204,8 +209,10 @@ def from_catalogue(
         keys = coded.dictionary.to_pylist()
         where = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         # An unknown id has an empty set, so that its rows are reported as bad ones.
-        start = np.array([*(catalogue.first.get(key, 0) for key in keys), 0], dtype=np.int64)
-        size = np.array([*(catalogue.size.get(key, 0) for key in keys), 0], dtype=np.int64)
+        # Files differ in whether an id is a text or a number.
+        known = [key if key in catalogue.first else by_text.get(str(key)) for key in keys]
+        start = np.array([*(catalogue.first.get(key, 0) for key in known), 0], dtype=np.int64)
+        size = np.array([*(catalogue.size.get(key, 0) for key in known), 0], dtype=np.int64)
         return Sets(catalogue.vectors, blocks, labels, start[where], size[where])
 
     return Layout(catalogue.dim, 1, True, sets, names)
