@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -81,20 +82,20 @@ class Player:
         self.accepted = self.rows = self.above = 0
         self.refused = ""
 
-    def try_to_play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> Ints:
+    def try_to_play(self, batch: Batch, p: Array, blocks: int) -> Ints:
         """Like `play`; a policy that refuses a row plays no more, and the first action until then.
 
         Rows were checked when they were read, so that what is refused here is the policy's rule.
         """
         if not self.refused:
             try:
-                return self.play(batch, p, theta, blocks, out)
+                return self.play(batch, p, blocks)
             except ValueError as error:
                 self.refused = str(error)
         return np.zeros(len(batch), dtype=np.int64)
 
-    def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> Ints:
-        """Play the rows of a batch: choices (n,); ``out`` (n, 6) gets the numbers of the rows."""
+    def play(self, batch: Batch, p: Array, blocks: int) -> Ints:
+        """Play the rows of a batch: choices (n,)."""
         policy, waiting = self.policy, self._waiting
         draws = self._draws.random(len(batch))
         choices = np.empty(len(batch), dtype=np.int64)
@@ -115,11 +116,10 @@ class Player:
             if may[i] and (choice == played[i] or self.learn == "all"):
                 self.accepted += 1
                 waiting.add(batch.arrival[i], actions[played[i]], float(batch.reward[i]), round + i)
-        self._fill(batch, choices, p, theta, out)
         return choices
 
-    def _fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
-        """Numbers (n, 6) of the rows, given what the policy chose."""
+    def fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
+        """Put the numbers (n, 6) of the rows into ``out``, given what the policy chose."""
         rows = batch.first + choices
         direct = np.einsum("ij,ij->i", batch.vectors[rows], theta[batch.blocks[rows]])
         weight = np.where(choices == batch.chosen, 1.0 / p, 0.0)
@@ -173,9 +173,9 @@ def replay(
     told = {name: fingerprint(policy) for name, policy in policies.items()}
     question = f"replay {told} {learn} {c} {seed} {evaluation.periods}"
     work = {"evaluation": evaluation, "model": model, "players": players}
-    with Checkpoint(resume, log, question, work) as kept:
+    with ThreadPoolExecutor(1) as thread, Checkpoint(resume, log, question, work) as kept:
         for batch in kept.batches(progress=progress):
-            _play(batch, players, evaluation, model, log)
+            _play(batch, players, evaluation, model, log, thread)
     refused = {name: one.refused for name, one in players.items() if one.refused}
     able = {name: one for name, one in players.items() if name not in refused}
     if not able:
@@ -202,6 +202,7 @@ def _play(
     evaluation: Evaluation,
     model: RewardModel,
     log: LogReader,
+    model_thread: ThreadPoolExecutor,
 ) -> None:
     """Let all policies play a batch, and add its rows."""
     blocks, actions = log.blocks, len(log.action_names)
@@ -209,13 +210,16 @@ def _play(
     evaluation.skipped += int((~usable).sum())
     p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
     numbers = {name: np.zeros((len(batch), 6)) for name in players}
-    labels = {name: np.zeros(len(batch), dtype=np.int64) for name in players}
-    for part, theta in model.pieces(batch):
+    labels = dict[str, Ints]()
+    # What is chosen does not depend on the model, which learns the batch beside.
+    learning = model_thread.submit(list, model.pieces(batch))
+    choices = {name: player.try_to_play(batch, p, blocks) for name, player in players.items()}
+    for name in players:
+        labels[name] = batch.labels[batch.first + choices[name]]
+    for part, theta in learning.result():
+        rows = _part(batch, part)
         for name, player in players.items():
-            choices = player.try_to_play(
-                _part(batch, part), p[part], theta, blocks, numbers[name][part]
-            )
-            labels[name][part] = batch.labels[batch.first[part] + choices]
+            player.fill(rows, choices[name][part], p[part], theta, numbers[name][part])
     rows = batch.where(usable)
     if len(rows):
         for name, table in numbers.items():
