@@ -17,7 +17,15 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Question:
-    """One question: the gain in log-evidence, its p-value, and the memory that gained it."""
+    """One question to a log that may drift.
+
+    Attributes:
+        name: What is asked about: payoffs, level, differences or contexts.
+        gain: Log-evidence of the best memory above that of never forgetting.
+        p: P-value of that gain, from simulated logs that do not drift.
+        memory: The memory that gained it, in decisions.
+        hours: The same in hours.
+    """
 
     name: str
     gain: float
