@@ -292,7 +292,10 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
             "--mature-after)"
         )
     if tally.repeats:
-        out.append(f"{tally.repeats} rows repeat the row before them in everything that is logged")
+        out.append(
+            f"{tally.repeats} rows repeat the row before them in everything that is logged; where "
+            "times are coarse and rewards take few values, some do by chance"
+        )
     return out
 
 
