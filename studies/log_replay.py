@@ -18,7 +18,7 @@ from benchmarks.measure import Array, Row, Say, at_least, single
 
 from driftbandits import DLinUCB
 from driftbandits.logs import Log
-from driftbandits.logs.traffic import FULL
+from driftbandits.logs.estimators import FULL
 
 NAME = "log-replay"
 _VISITS, _SETS = 6000, np.eye(3)

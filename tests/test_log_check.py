@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from driftbandits.logs import Log
+from driftbandits.logs.health import _runs
 from driftbandits.logs.propensities import binomial_p
 from log_worlds import world
 
@@ -120,3 +121,8 @@ def test_p_values_of_true_propensities_are_rarely_small(logger: str) -> None:
     for level in (0.01, 0.05):
         most = stats.binom.ppf(0.999, len(p), level)
         assert (p <= level).sum() <= most
+
+
+def test_periods_in_a_row_are_told_as_a_stretch() -> None:
+    assert _runs(list("abcdefgh"), set("bcdfh")) == "b to d (3 periods), f, h"
+    assert _runs(list("ab"), set("ab")) == "a, b"

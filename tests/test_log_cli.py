@@ -64,12 +64,47 @@ def test_value(log: Path, tmp_path: Path) -> None:
         "policy", "period", "estimator", "estimate", "low", "high", "rows", "effective",
     ]  # fmt: skip
     assert set(table["policy"]) == {"uniform", "D-LinUCB", "LinUCB:ridge=1.0", "logging"}
-    assert {"IPS", "SNIPS", "DM", "DR", "IPS, anytime"} <= set(table["estimator"])
+    fixed = {"IPS", "SNIPS", "DM", "DR", "IPS, anytime"}
+    assert fixed <= set(table["estimator"][table["policy"] == "uniform"])
+    learned = set(table["estimator"][table["policy"] == "D-LinUCB"])
+    assert not fixed & learned
+    assert {f"{name} (learned from accepted rows)" for name in fixed} <= learned
     assert "of its rewards" in result.output
     assert not table.duplicated().any()
     told = (tmp_path / "value.txt").read_text()
     assert "uniform would have earned" in told
     assert "D-LinUCB learned from" in told
+
+
+def test_a_learning_policy_that_is_refused_leaves_the_others(log: Path, tmp_path: Path) -> None:
+    # One meets an action that is longer than it was told, one cannot be made at all.
+    short, wrong = "LinUCB:action_bound=0.1", "D-LinUCB:gamma=2.0"
+    words = [word for name in ("uniform", short, wrong, "LinUCB") for word in ("--policy", name)]
+    result = run("value", log, "--out", tmp_path, *words)
+    table = pd.read_csv(tmp_path / "value.csv")
+    for name in (short, wrong):
+        lost = table[table["policy"] == name]
+        assert set(lost["estimator"]) == {
+            f"{one} (learned from accepted rows)" for one in ("IPS", "SNIPS", "DM", "DR")
+        }
+        assert lost[["estimate", "low", "high"]].isna().all(axis=None)
+        assert (lost["rows"] == 0).all()
+    for name in ("uniform", "LinUCB"):
+        told = table[(table["policy"] == name) & table["estimator"].str.startswith("DR")]
+        assert told["estimate"].notna().all()
+    for why in (f"{short}: it cannot be replayed: actions must", "gamma must lie in (0, 1)"):
+        assert why in result.output
+        assert why in (tmp_path / "value.txt").read_text()
+
+
+def test_learning_policies_that_are_all_refused_leave_the_fixed_ones(tmp_path: Path) -> None:
+    world(rounds=200).frame.assign(count=2.0).to_parquet(tmp_path / "log.parquet")
+    words = ["--policy", "uniform", "--policy", "D-LinUCB:gamma=0.99", "--out", tmp_path]
+    result = run("value", tmp_path / "log.parquet", *words)
+    assert "replay needs one decision per row" in result.output
+    table = pd.read_csv(tmp_path / "value.csv")
+    assert table["estimate"][table["policy"] == "uniform"].notna().all()
+    assert table["estimate"][table["policy"] == "D-LinUCB:gamma=0.99"].isna().all()
 
 
 def test_fit(log: Path, tmp_path: Path) -> None:
@@ -138,6 +173,10 @@ def test_wrong_input_is_a_sentence(
     pd.read_parquet(log).assign(propensity=0.0).to_parquet(bad)
     failure("check", bad)
     assert "row 1: propensity must lie in (0, 1]" in capsys.readouterr().err
+    failure("value", bare, "--policy", "D-LinUCB")
+    assert "error: values need the probability" in capsys.readouterr().err
+    failure("fit", log, "--policy", "LinUCB:action_bound=0.1", "--out", tmp_path / "no.npz")
+    assert "cannot learn this log: event 0: actions must" in capsys.readouterr().err
     failure("value", log, "--policy", "nonsense")
     assert "policy must be one of" in capsys.readouterr().err
     failure("check", log, "--unit", "weeks")

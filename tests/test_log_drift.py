@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from scipy import stats
 
 from driftbandits.logs import CannotAnswer, Drift, Log
 from driftbandits.logs.dating import largest_change
-from driftbandits.logs.drift import busiest
 from driftbandits.logs.passes import Stretch
 from driftbandits.logs.stationary import Level, centred
+from driftbandits.logs.verdict import busiest
 from log_worlds import world
 
 
@@ -200,6 +201,43 @@ def test_stationary_logs_are_rarely_called_drifting(options: dict[str, Any]) -> 
     alarms = sum(asked(seed, rounds=300, **options).drifting for seed in range(logs))
     # At 5%, more than 9 of 60 have a chance below 1 in 1,000.
     assert alarms <= stats.binom.ppf(0.999, logs, 0.05)
+
+
+def _noisy(kind: str, seed: int, rounds: int = 600) -> pd.DataFrame:
+    """Four arms that earn 0.2, 0.5, 0.8 and 0.4 throughout, with noise that is not normal."""
+    rng, means = np.random.default_rng([seed, 5]), np.array([0.2, 0.5, 0.8, 0.4])
+    chosen, swing = rng.integers(0, 4, rounds), 1.0 + 0.8 * np.sin(np.arange(rounds) / 23.0)
+    mean = means[chosen]
+    draws: dict[str, Callable[[], Any]] = {
+        "heavy tails": lambda: mean + rng.standard_t(2, rounds),
+        "noisy arms": lambda: mean + rng.normal(size=rounds) * np.array([0.1, 0.5, 2, 5])[chosen],
+        "growing noise": lambda: mean + rng.normal(size=rounds) * np.linspace(0.2, 3, rounds),
+        "sales": lambda: np.where(
+            rng.random(rounds) < 0.06, mean * rng.lognormal(3, 1.2, rounds), 0
+        ),
+        "swinging level": lambda: mean + 2.0 * swing + rng.normal(size=rounds),
+        "swinging counts": lambda: rng.poisson(3.0 * mean * swing).astype(float),
+    }
+    reward = draws[kind]()
+    return pd.DataFrame({"time": 600.0 * np.arange(rounds), "chosen": chosen, "reward": reward})
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["heavy tails", "noisy arms", "growing noise", "sales"])
+def test_odd_noise_is_rarely_called_drift(kind: str) -> None:
+    logs = 60
+    found = [Log.open(_noisy(kind, seed), arms=4).drift(simulations=59) for seed in range(logs)]
+    assert sum(one.drifting for one in found) <= stats.binom.ppf(0.999, logs, 0.05)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["swinging level", "swinging counts"])
+def test_a_swinging_level_is_rarely_called_a_drift_of_differences(kind: str) -> None:
+    logs = 60
+    found = [Log.open(_noisy(kind, seed), arms=4).drift(simulations=59) for seed in range(logs)]
+    alarms = sum(one.differences is not None and one.differences.drifts for one in found)
+    assert alarms <= stats.binom.ppf(0.999, logs, 0.05)
+    assert sum(one.drifting for one in found) >= 0.9 * logs
 
 
 @pytest.mark.thorough

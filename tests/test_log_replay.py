@@ -13,7 +13,8 @@ from studies.log_replay import SETTINGS, outcome, plain_replay, played_live, wri
 
 from driftbandits import AdaptiveLinUCB, DLinTS, DLinUCB, LinUCB, Policy, SWLinUCB
 from driftbandits.logs import CannotAnswer, Log, Sums
-from driftbandits.logs.traffic import FULL, lived
+from driftbandits.logs.estimators import FULL
+from driftbandits.logs.traffic import lived
 from driftbandits.logs.world import last_rows
 from log_worlds import World, world
 
@@ -186,6 +187,9 @@ def test_sums_do_not_depend_on_cutting_or_workers(rows: int, workers: int) -> No
     memories = (20.0, 500.0, np.inf)
     found = Log.open(frame, rows=rows).sums(memories=memories, workers=workers)["all"]
     close(found, definition(frame, 1.0 - 1.0 / np.array(memories)))
+    alone = Log.open(frame, rows=rows).sums(memories=memories, workers=1)["all"]
+    for name in ("gram", "gram_squared", "moment", "squares"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))
     theta = found.theta()
     assert theta.shape == (3, 3)
 

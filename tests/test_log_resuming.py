@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner, Result
 
-from driftbandits import AdaptiveLinUCB, DLinTS, DLinUCB
+from driftbandits import AdaptiveLinUCB, Agent, DLinTS, DLinUCB, LinUCB
+from driftbandits.cli import cli
 from driftbandits.core.storage import StateFileError
-from driftbandits.logs import Log, resuming
+from driftbandits.features import Features, OneHot
+from driftbandits.logs import Log, Recorder, resuming
 from driftbandits.logs.snapshots import restored, written
 from log_worlds import world
 
 Ask = Callable[..., Any]
 ROUNDS = 900
+TOPICS = Features(action={"topic": OneHot(["sport", "arts", "law"])})
 
 
 def _policies() -> dict[str, Any]:
@@ -113,6 +117,90 @@ def test_an_interrupted_question_goes_on(name: str, frame: pd.DataFrame, tmp_pat
         assert min(seen[:1]) > 90 * (after % 11)
         assert len(seen) < 13 * passes - after
         assert not part.exists()
+
+
+def _agent() -> Agent:
+    policy = DLinTS(dim=TOPICS.dim, gamma=0.98, noise=0.3, seed=3)
+    return Agent(features=TOPICS, policy=policy, wait=500.0, rule="assume")
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Any:
+    """What another agent lived through; rewards come late, or never."""
+    recorder = Recorder(Agent(features=TOPICS, policy=LinUCB(dim=TOPICS.dim), wait=500.0))
+    articles = {"a": {"topic": "sport"}, "b": {"topic": "arts"}, "c": {"topic": "law"}}
+    coming: list[tuple[float, Any, float]] = []
+    for t in range(ROUNDS):
+        now = 10.0 * t
+        for due, id, reward in [entry for entry in coming if entry[0] <= now]:
+            recorder.reward(id, reward, now=due)
+        coming = [entry for entry in coming if entry[0] > now]
+        choice = recorder.decide({}, articles, now=now)
+        if t % 3:
+            coming.append((now + 7.0 * (t % 40), choice.id, float(choice.action == "b")))
+    return recorder.table()
+
+
+@pytest.mark.usefixtures("eager")
+def test_the_life_of_an_agent_goes_on(recorded: Any, tmp_path: Path) -> None:
+    def ask(log: Log, **options: Any) -> Agent:
+        return log.fit(_agent(), **options)
+
+    def opened() -> Log:
+        return Log.open(recorded, rows=90, features=TOPICS, context="context")
+
+    part = tmp_path / "part.npz"
+    _interrupted(ask, opened(), part, 5)
+    found, seen = _resumed(ask, opened(), part)
+    assert seen[0] > 450
+    assert found.to_bytes() == ask(opened()).to_bytes()
+    assert not part.exists()
+
+
+def _counted(name: str, asked: list[str]) -> Ask:
+    """A question that is counted; the first one after values is an interruption."""
+    ask = getattr(Log, name)
+
+    def counted(self: Log, *arguments: Any, **options: Any) -> Any:
+        asked.append(name)
+        if asked.count("value") == 1:
+            raise Stop
+        return ask(self, *arguments, **options)
+
+    return counted
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_report_goes_on(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame.to_parquet(tmp_path / "log.parquet", row_group_size=90)
+    policies = ["--policy", "uniform", "--policy", "LinUCB", "--policy", "D-LinUCB:gamma=2.0"]
+
+    def ask(name: str) -> Result:
+        words = ["report", str(tmp_path / "log.parquet"), *policies, "--simulations", "59"]
+        return CliRunner().invoke(cli, ["log", *words, "--out", str(tmp_path / name)])
+
+    assert ask("whole.html").exit_code == 0
+    asked = list[str]()
+    for question in ("check", "drift", "memory", "value", "replay"):
+        original = getattr(Log, question)
+
+        def counted(
+            self: Log, *a: Any, _name: str = question, _ask: Any = original, **o: Any
+        ) -> Any:
+            asked.append(_name)
+            if _name == "value" and asked.count("value") == 1:
+                raise Stop
+            return _ask(self, *a, **o)
+
+        monkeypatch.setattr(Log, question, counted)
+    assert isinstance(ask("page.html").exception, Stop)
+    assert list(tmp_path.glob(".page.html.*"))
+    assert ask("page.html").exit_code == 0
+    assert asked == ["check", "drift", "memory", "value", "value", "replay"]
+    assert (tmp_path / "page.html").read_bytes() == (tmp_path / "whole.html").read_bytes()
+    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "check"])

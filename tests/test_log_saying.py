@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from driftbandits.logs.estimators import FULL
 from driftbandits.logs.saying import say_lost, say_values
-from driftbandits.logs.traffic import FULL
 
 COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high"]
 

@@ -11,9 +11,9 @@ import pytest
 from driftbandits import LinUCB
 from driftbandits.logs import Log, LogError
 from driftbandits.logs.batch import Batch
+from driftbandits.logs.estimators import FULL
 from driftbandits.logs.reading import LogReader
 from driftbandits.logs.targets import starts
-from driftbandits.logs.traffic import FULL
 from log_worlds import world
 
 BOTH = ("IPS", "SNIPS", "DR", "IPS − logging", "DR − logging")

@@ -1,4 +1,4 @@
-"""The options by which every command of ``driftbandits log`` opens a log."""
+"""The options of ``driftbandits log``: how every command opens a log, and those that some share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,55 @@ from .logs import Catalogue, Log, LogError, Schema
 
 Command = Callable[..., None]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+PERIOD = click.option(
+    "--period",
+    default="auto",
+    show_default=True,
+    metavar="day|week|hour|HOURS|auto",
+    help="Length of the periods that answers are given by.",
+)
+POLICY = click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="POLICY",
+    help="A fixed policy (uniform, action:NAME, column:NAME, shares:FILE.csv, frozen:FILE.npz) or "
+    "one that learns (D-LinUCB, or D-LinUCB:gamma=0.99,noise=0.3); repeatable.",
+)
+SIMULATIONS = click.option(
+    "--simulations",
+    type=click.IntRange(min=59),
+    default=199,
+    show_default=True,
+    help="Simulated stationary logs.",
+)
+CLOCK = click.option(
+    "--clock",
+    type=click.Choice(["decisions", "hours"]),
+    default="decisions",
+    show_default=True,
+    help="What memories fade with.",
+)
+LEARN = click.option(
+    "--learn",
+    type=click.Choice(["accepted", "all"]),
+    default="accepted",
+    show_default=True,
+    help="Rows that learning policies learn from: as if they had decided, or had watched.",
+)
+SHARE = click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Share c of rows to accept; the least propensity unless given.",
+)
+PROPENSITIES = click.option(
+    "--propensities",
+    type=click.Choice(["logged", "estimated"]),
+    default="logged",
+    show_default=True,
+    help="Estimated ones are right only where the logger ignored contexts.",
+)
 
 
 def reading(command: Command) -> Command:
@@ -119,11 +168,17 @@ def features_of(path: Path | None) -> Features | None:
 def _catalogue(path: Path | None) -> Catalogue | None:
     if path is None:
         return None
-    frame = pd.read_parquet(path) if path.suffix in (".parquet", ".pq") else pd.read_csv(path)
+    try:
+        frame = pd.read_parquet(path) if path.suffix in (".parquet", ".pq") else pd.read_csv(path)
+    except (ValueError, OSError) as error:  # a wrong or an empty file
+        raise LogError(f"{path} cannot be read as a catalogue: {error}") from None
     if not {"set", "action"} <= set(frame.columns):
         raise click.UsageError(f"{path} must have the columns set and action")
     coordinates = [name for name in frame.columns if name not in ("set", "action")]
     sets: dict[Any, dict[str, Any]] = {}
     for row in frame.to_dict("records"):
         sets.setdefault(row["set"], {})[str(row["action"])] = [row[name] for name in coordinates]
-    return Catalogue(sets)
+    try:
+        return Catalogue(sets)
+    except (ValueError, TypeError) as error:
+        raise LogError(f"{path}: {error}") from None

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from ..logs import Value
+from ..logs.estimators import FULL, variants
 from ..logs.evaluation import ALL, LOGGING
-from ..logs.traffic import FULL
 from .log_report_parts import cell, figure, folded, mean, numbers, span, words
 from .report_tables import table
 from .style import styles
 
 # What a policy is judged by, the best answer first.
-_ANSWERS = (FULL, "DR", "mean")
+_ANSWERS = (FULL, *variants("DR"), "mean")
 
 
 def values_section(values: Sequence[Value]) -> str:
@@ -127,7 +127,7 @@ def _by_period(values: Sequence[Value]) -> dict[str, pd.DataFrame]:
         by = value.table[value.table["period"] != ALL]
         for policy in dict.fromkeys(by["policy"]):
             estimator = "mean" if policy == LOGGING else "DR"
-            mine = by[(by["policy"] == policy) & (by["estimator"] == estimator)]
+            mine = by[(by["policy"] == policy) & by["estimator"].isin(variants(estimator))]
             if len(mine):
                 traces.setdefault(_label(value, _records(mine)[0]), mine)
     return traces

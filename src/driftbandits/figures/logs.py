@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..logs import Drift, Memory, Value
+from ..logs.estimators import variants
 from ..logs.evaluation import ALL, LOGGING
 from ..logs.memory import say_hours
 from .style import CHANGE, COLUMN, INK, plain, styled, styles
@@ -83,7 +84,7 @@ def plot_value(value: Value, estimator: str = "DR") -> Figure:
     looks = styles(names)
     for number, name in enumerate(names):
         kind = "mean" if name == LOGGING else estimator
-        mine = table[(table["policy"] == name) & (table["estimator"] == kind)]
+        mine = table[(table["policy"] == name) & table["estimator"].isin(variants(kind))]
         at = np.array([labels.index(p) for p in mine["period"]], dtype=float)
         at += (number - 0.5 * (len(names) - 1)) * 0.6 / max(len(names), 1)
         reach = np.abs(mine[["low", "high"]].to_numpy().T - mine["estimate"].to_numpy())

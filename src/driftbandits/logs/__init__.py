@@ -22,7 +22,6 @@ True
 """
 
 from .batch import Batch
-from .drift import Drift
 from .health import Check
 from .log import Log
 from .memory import Memory
@@ -30,6 +29,7 @@ from .recorder import Recorder
 from .schema import CannotAnswer, Catalogue, Encoder, LogError, Schema
 from .sums import Sums
 from .value import Value
+from .verdict import Drift
 from .world import LogModel
 
 __all__ = [

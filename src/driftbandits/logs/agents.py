@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from copy import deepcopy
 
@@ -9,12 +10,16 @@ import numpy as np
 
 from ..agent import Agent
 from ..agent.saving import content, restored
+from .batch import Batch
 from .layouts import described
 from .reading import LogReader, Progress
+from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
 
 
-def fit_agent(log: LogReader, agent: Agent, *, progress: Progress | None = None) -> Agent:
+def fit_agent(
+    log: LogReader, agent: Agent, *, resume: Resume = None, progress: Progress | None = None
+) -> Agent:
     """A copy of ``agent`` that has learned the log, equal to having lived through it.
 
     It makes every decision anew, which moves the random numbers of policies that draw, shows what
@@ -24,6 +29,7 @@ def fit_agent(log: LogReader, agent: Agent, *, progress: Progress | None = None)
     Args:
         log: The log, with contexts and actions by name; one decision per row.
         agent: Where to start from: a fresh agent, or one that has lived before.
+        resume: As for `memory`.
         progress: Told how many rows are done.
     """
     if not log.encoded:
@@ -31,34 +37,48 @@ def fit_agent(log: LogReader, agent: Agent, *, progress: Progress | None = None)
             "an agent learns from contexts and actions by name: open the log with features, and "
             "with the columns of the context"
         )
-    learner = _copy(agent)
-    mode = learner.mode
-    learner.switch("shadow")
-    waiting: list[tuple[float, int, str, float]] = []
-    for batch in log.batches(progress=progress):
-        if (batch.count != 1.0).any():
-            raise CannotAnswer("fit needs one decision per row; this log is aggregated")
+    life = _Life(_copy(agent))
+    life.agent.switch("shadow")
+    question = f"fit agent {hashlib.sha256(agent.to_bytes()).hexdigest()}"
+    with Checkpoint(resume, log, question, {"life": life}) as kept:
+        for batch in kept.batches(progress=progress):
+            if (batch.count != 1.0).any():
+                raise CannotAnswer("fit needs one decision per row; this log is aggregated")
+            life.live(log, batch)
+    life.hand_in(np.inf)
+    life.agent.switch(agent.mode)
+    return life.agent
+
+
+class _Life:
+    """An agent and the rewards that are on their way to it."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self._waiting: list[tuple[float, int, str, float]] = []
+
+    def live(self, log: LogReader, batch: Batch) -> None:
+        """Make the decisions of a batch anew, and hand in what had come by then."""
         known, names = batch.known, batch.id
         for i, (context, actions) in enumerate(described(batch.table, log.schema)):
             now, row = float(batch.time[i]), int(batch.row[i])
-            _hand_in(learner, waiting, now)
+            self.hand_in(now)
             offered = {action["id"]: action["features"] for action in actions}
             shown = actions[batch.chosen[i]]["id"]
             name = None if names is None else names[i]
-            choice = learner.decide(context, offered, now=now, id=name, baseline=shown)
+            try:
+                choice = self.agent.decide(context, offered, now=now, id=name, baseline=shown)
+            except ValueError as error:  # rows were checked: this is a rule of the agent
+                raise CannotAnswer(f"row {row}: the agent refuses it: {error}") from None
             if known[i]:
                 entry = (float(batch.arrival[i]), row, choice.id, float(batch.reward[i]))
-                heapq.heappush(waiting, entry)
-    _hand_in(learner, waiting, np.inf)
-    learner.switch(mode)
-    return learner
+                heapq.heappush(self._waiting, entry)
 
-
-def _hand_in(agent: Agent, waiting: list[tuple[float, int, str, float]], now: float) -> None:
-    """The rewards that had come by ``now``, in order."""
-    while waiting and waiting[0][0] <= now:
-        came, _, id, reward = heapq.heappop(waiting)
-        agent.reward(id, reward, now=came)
+    def hand_in(self, now: float) -> None:
+        """The rewards that had come by ``now``, in order."""
+        while self._waiting and self._waiting[0][0] <= now:
+            came, _, id, reward = heapq.heappop(self._waiting)
+            self.agent.reward(id, reward, now=came)
 
 
 def _copy(agent: Agent) -> Agent:

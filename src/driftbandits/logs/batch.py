@@ -13,6 +13,8 @@ from ..core.arrays import Array
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+# What `chosen` is where the log has nothing there.
+MISSING = -2
 # Fields that are not one entry per row.
 _SHARED = ("vectors", "blocks", "labels", "table")
 

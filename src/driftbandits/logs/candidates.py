@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from ..policies import Policy, registered
 from .earning import confirmed
 from .first_time import compile_apart
 from .memory import memory
-from .reading import LogReader
-from .schema import LogError
+from .reading import LogReader, Progress
+from .resuming import Resume
+from .schema import CannotAnswer, LogError
 from .units import longest
 
 FIXED = ("uniform", "action", "column", "shares", "frozen")
@@ -34,10 +36,18 @@ class Facts:
     memory: float
 
     @classmethod
-    def of(cls, log: LogReader, *, with_memory: bool) -> Facts:
+    def of(
+        cls,
+        log: LogReader,
+        *,
+        with_memory: bool,
+        resume: Resume = None,
+        progress: Progress | None = None,
+    ) -> Facts:
         """Facts of a log, from one pass, and others for memory and noise.
 
         The noise is what the best predictor leaves; without a memory, the spread of rewards.
+        ``resume`` and ``progress`` are as for `memory`.
         """
         far, count, total, squares = 0.0, 0, 0.0, 0.0
         for batch in log.batches():
@@ -51,49 +61,66 @@ class Facts:
         if not with_memory:
             return cls(far or 1.0, spread or 1.0, most)
         compile_apart("memory")
-        found = confirmed(log, memory(log))
+        found = confirmed(log, memory(log, resume=resume, progress=progress))
         return cls(far or 1.0, found.setup.noise, min(found.best, most))
 
 
-def candidate(
-    log: LogReader, text: str, facts: Facts | None = None, *, least_bound: float = 0.0
-) -> Policy:
-    """A policy from ``NAME`` or ``NAME:setting=value,…``, by label or by class.
+@dataclass(frozen=True)
+class Candidate:
+    """A policy that learns, from ``NAME`` or ``NAME:setting=value,…``, by label or by class."""
 
-    ``dim`` and ``action_bound`` come from the log; the bound is at least ``least_bound``.
-    ``noise``, and ``gamma``, ``window``, ``period`` or ``length`` from the best memory of
-    `Log.memory`, unless given.
-    """
-    name, _, rest = text.partition(":")
-    known = registered()
-    kind = known.get(name) or next((p for p in known.values() if p.__name__ == name), None)
-    if kind is None:
-        raise LogError(f"policy must be one of {', '.join(known)}, got {name!r}")
-    settings = _settings(rest)
-    takes = inspect.signature(kind).parameters
-    unknown = [key for key in settings if key not in takes]
-    if unknown:
-        raise LogError(f"{name} has no setting {unknown[0]!r}; it takes {', '.join(takes)}")
-    wanted = {
-        key for key in ("gamma", "window", "period", "length", "horizon") if key in takes
-    } - set(settings)
-    facts = facts or Facts.of(log, with_memory=bool(wanted))
-    told: dict[str, Any] = {
-        "dim": log.dim,
-        "action_bound": max(facts.longest, least_bound),
-        "noise": facts.noise,
-        "gamma": 1.0 - 1.0 / facts.memory,
-        "window": int(facts.memory),
-        "period": int(facts.memory),
-        "length": int(facts.memory),
-        "horizon": int(log.decisions()),
-    }
-    required = {"dim", "action_bound", "noise", *wanted}
-    filled = {k: v for k, v in told.items() if k in takes and k in required}
-    try:
-        return kind(**{**filled, **settings})
-    except (TypeError, ValueError) as error:
-        raise LogError(f"{text}: {error}") from None
+    text: str
+    kind: type[Policy]
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The policy that a text names; refuses names and settings that do not exist."""
+        name, _, rest = text.partition(":")
+        known = registered()
+        kind = known.get(name) or next((p for p in known.values() if p.__name__ == name), None)
+        if kind is None:
+            raise LogError(f"policy must be one of {', '.join(known)}, got {name!r}")
+        settings, takes = _settings(rest), inspect.signature(kind).parameters
+        unknown = [key for key in settings if key not in takes]
+        if unknown:
+            raise LogError(f"{name} has no setting {unknown[0]!r}; it takes {', '.join(takes)}")
+        return cls(text, kind, settings)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it needs to be told a memory."""
+        return bool(self._open)
+
+    @property
+    def _open(self) -> set[str]:
+        takes = set(inspect.signature(self.kind).parameters)
+        return (takes & {"gamma", "window", "period", "length", "horizon"}) - set(self.settings)
+
+    def policy(self, log: LogReader, facts: Facts, *, least_bound: float = 0.0) -> Policy:
+        """The policy for a log.
+
+        ``dim`` and ``action_bound`` come from the log; the bound is at least ``least_bound``.
+        ``noise``, and ``gamma``, ``window``, ``period`` or ``length`` from the best memory of
+        `Log.memory`, unless given.
+        """
+        told: dict[str, Any] = {
+            "dim": log.dim,
+            "action_bound": max(facts.longest, least_bound),
+            "noise": facts.noise,
+            "gamma": 1.0 - 1.0 / facts.memory,
+            "window": int(facts.memory),
+            "period": int(facts.memory),
+            "length": int(facts.memory),
+            "horizon": int(log.decisions()),
+        }
+        takes = inspect.signature(self.kind).parameters
+        wanted = {"dim", "action_bound", "noise", *self._open} & set(takes)
+        filled = {key: value for key, value in told.items() if key in wanted}
+        try:
+            return self.kind(**{**filled, **self.settings})
+        except (TypeError, ValueError) as error:
+            raise CannotAnswer(f"{self.kind.label} cannot be made for this log: {error}") from None
 
 
 def _settings(text: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from .schema import SECONDS, LogError, Schema
 NEEDS = "set ids need a catalogue (--catalogue), named actions need features (--features)"
 # The year 5138 in seconds since 1970.
 _LATEST = 1e11
+# Numbers of seconds that are dates: the years 2000 to 2100. Clocks of other origins are not there.
+_DATES = (946_684_800.0, 4_102_444_800.0)
 
 
 def column(batch: pa.RecordBatch, name: str) -> Any:
@@ -88,7 +90,7 @@ def _readable(array: Any, name: str) -> Array:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         if is_text(array.type):
             return _parsed_numbers(array, name)
-        raise LogError(f"column {name!r} must hold numbers: {error}") from None
+        raise LogError(f"column {name!r} must hold numbers: {str(error)[:200]}") from None
     return np.ascontiguousarray(cast.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
@@ -99,8 +101,8 @@ def _parsed_numbers(array: Any, name: str) -> Array:
     odd = next((text for text, value in zip(texts, values, strict=True) if np.isinf(value)), None)
     if odd is not None and not np.isfinite(values).any():
         raise LogError(
-            f"column {name!r} must hold numbers, got {odd!r}; texts become numbers by features "
-            "(--features)"
+            f"column {name!r} must hold numbers, got {odd!r}; texts of contexts and actions become "
+            "numbers by features (--features)"
         )
     return values
 
@@ -122,11 +124,25 @@ def seconds(array: Any, name: str, unit: str) -> Array:
         # float64 seconds resolve a quarter of a microsecond; what is finer is rounded.
         ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
         return floats(ticks, name) * SECONDS[array.type.unit]
+    if pa.types.is_duration(array.type):
+        ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
+        return floats(ticks, name) * SECONDS[array.type.unit]
     if pa.types.is_integer(array.type):
         array = pc.cast(array, pa.float64(), safe=False)
     times = floats(array, name) * SECONDS[unit]
     _refuse_other_unit(times, name, unit)
     return times
+
+
+def is_dated(array: Any, name: str, unit: str) -> bool:
+    """Whether a column of times holds dates: as such, as texts, or as numbers since 1970."""
+    if pa.types.is_duration(array.type):
+        return False
+    if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        return True
+    times = seconds(array, name, unit)
+    known = times[np.isfinite(times)]
+    return bool(len(known) and _DATES[0] <= known[0] < _DATES[1])
 
 
 def _refuse_other_unit(times: Array, name: str, unit: str) -> None:

@@ -8,7 +8,8 @@ actions. Three questions are asked in this way, and a fourth about contexts:
 - differences: do they drift relative to one another? Vectors and rewards are taken as differences
   from the means of 16 neighbouring rows (or of the arms of one test), so the level drops out. Where
   rewards are never negative, differences in shares of the level are tested too, and the larger
-  p-value counts: differences that only grow and shrink with the level are the level's drift.
+  p-value counts: differences that only grow and shrink with the level are the level's drift. Of
+  hundreds of arms, those that are rarely played count as one.
 - level: does what all actions have in common drift?
 - contexts: do the sets of actions drift? They matter for traffic, not for payoffs.
 """
@@ -16,7 +17,7 @@ actions. Three questions are asked in this way, and a fourth about contexts:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,149 +27,19 @@ from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from .batch import Batch, Ints
 from .dating import largest_change
-from .memory import NOISE, grid, say_hours, say_memory
+from .memory import NOISE, grid
 from .passes import Pass, Stretch, single_units
-from .periods import say_time
 from .reading import LogReader, Progress
 from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
 from .setup import Setup
-from .stationary import Fit, Level, centred, simulated
+from .stationary import Fit, Level, centred, pooled, simulated
 from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
+from .verdict import ALPHA, Drift, Question
 
-ALPHA = 0.05
 _LANES = 8
 # Most units in the series of levels and contexts, and rows whose rewards are simulated at once.
 _SERIES, _AT_ONCE = 20_000, 2048
-
-
-@dataclass(frozen=True)
-class Question:
-    """One question: the gain in log-evidence, its p-value, and the memory that gained it."""
-
-    name: str
-    gain: float
-    p: float
-    memory: float
-    hours: float
-
-    @property
-    def drifts(self) -> bool:
-        """Whether there is drift at the 5% level."""
-        return self.p <= ALPHA
-
-
-@dataclass(frozen=True)
-class Drift:
-    """What `Log.drift` found.
-
-    Attributes:
-        p: P-value of payoffs that do not drift in any of three ways: the smallest of ``payoffs``,
-            ``level`` and ``differences``, times their number (Bonferroni).
-        payoffs: Rewards given actions.
-        level: What all actions have in common.
-        differences: What sets actions apart; None where single rows cannot tell.
-        contexts: The sets of actions; None where they are not logged or never vary.
-        when: One row per period of the log: how much evidence for drift it brought.
-        evidence: One row per memory: memory, hours, evidence, and whether a policy should have it
-            (``best``); where the log has a model, the regret that decides this.
-        setup: Noise and bounds for a policy.
-        dated: Whether times are dates.
-        changed: Times in seconds between which the largest change lies
-            (`driftbandits.logs.dating`); None where nothing drifts or no change stands out.
-    """
-
-    p: float
-    payoffs: Question
-    level: Question
-    differences: Question | None
-    contexts: Question | None
-    when: pd.DataFrame
-    evidence: pd.DataFrame
-    setup: Setup
-    dated: bool
-    changed: tuple[float, float] | None = None
-
-    @property
-    def drifting(self) -> bool:
-        """Whether payoffs drift, at the 5% level."""
-        return self.p <= ALPHA
-
-    @property
-    def sentence(self) -> str:
-        """The answer in words."""
-        if not self.drifting:
-            return f"No drift of payoffs was found (p = {self.p:.2g})." + self._contexts()
-        parts = []
-        if self.level.drifts:
-            parts.append(f"the level moves (p = {self.level.p:.2g})")
-        if self.differences is not None:
-            verb = "move" if self.differences.drifts else "show no drift"
-            parts.append(f"differences between actions {verb} (p = {self.differences.p:.2g})")
-        lead = f"Payoffs drift (p = {self.p:.2g}): {', '.join(parts)}."
-        if np.isinf(self.payoffs.memory):
-            return f"{lead} No memory of the vectors follows it; they may lack a constant 1."
-        memory = f"{say_memory(self.payoffs.memory)} decisions ({say_hours(self.payoffs.hours)})"
-        lead = f"{lead} A memory of about {memory} predicts best"
-        return f"{lead}; {self._largest()}.{self._contexts()}"
-
-    def _largest(self) -> str:
-        """When it happened, or that it happens all along."""
-        times = self.when["time"].to_numpy()
-        if self.changed is None or self.changed[1] - self.changed[0] > 0.5 * np.ptp(times):
-            return "payoffs move all along, and no one change stands out"
-        start, end = (say_time(time, dated=self.dated) for time in self.changed)
-        return f"the largest change came between {start} and {end}"
-
-    def _contexts(self) -> str:
-        if self.contexts is None:
-            return ""
-        verb = "drift" if self.contexts.drifts else "show no drift"
-        return f" Contexts {verb} (p = {self.contexts.p:.2g})."
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """All numbers: quantity, value."""
-        rows: dict[str, Any] = {"drifting": self.drifting, "p": self.p}
-        for question in (self.payoffs, self.level, self.differences, self.contexts):
-            if question is None:
-                continue
-            rows |= {
-                f"{question.name}: p": question.p,
-                f"{question.name}: gain in log-evidence": question.gain,
-                f"{question.name}: memory in decisions": question.memory,
-                f"{question.name}: memory in hours": question.hours,
-            }
-        start, end = busiest(self.when)
-        rows["most evidence from"] = say_time(start, dated=self.dated)
-        rows["most evidence to"] = say_time(end, dated=self.dated)
-        if self.changed is not None:
-            ends = (say_time(time, dated=self.dated) for time in self.changed)
-            rows["largest change from"], rows["largest change to"] = ends
-        return pd.DataFrame({"quantity": list(rows), "value": list(rows.values())})
-
-    @property
-    def snippet(self) -> str:
-        """Configuration that follows from the answer."""
-        if not self.drifting:
-            return f"policy = {self.setup.code(np.inf)}  # no drift found"
-        if np.isinf(self.payoffs.memory):
-            return f"policy = AdaptiveLinUCB(dim={self.setup.dim})  # drifts, at no one pace"
-        best = self.evidence.loc[self.evidence["best"], "memory"].iloc[0]
-        return f"policy = {self.setup.code(float(best))}"
-
-
-def busiest(when: pd.DataFrame) -> tuple[float, float]:
-    """The shortest stretch of time that brought half of the evidence for drift."""
-    times, total = when["time"].to_numpy(), when["gain"].to_numpy()
-    if len(times) < 2 or total[-1] <= total[0]:
-        return (float(times[0]), float(times[-1])) if len(times) else (np.nan, np.nan)
-    best = (float(times[0]), float(times[-1]))
-    for i in range(len(times)):
-        later = np.flatnonzero(total[i:] >= total[i] + 0.5 * (total[-1] - total[0]))
-        if len(later) and times[i + later[0]] - times[i] < best[1] - best[0]:
-            best = (float(times[i]), float(times[i + later[0]]))
-    return best
 
 
 def drift(
@@ -240,9 +111,11 @@ class _Study:
             self.lanes, width=log.width, blocks=log.blocks, series=series, widths=False
         )
         # Differences: absolute, and relative to the level.
-        self.apart_fits = [Fit(1, log.dim) for _ in range(2)]
+        self._pool = pooled(log)
+        width = log.width * (int(self._pool.max()) + 1)
+        self.apart_fits = [Fit(1, width) for _ in range(2)]
         self.apart = [
-            Pass(self.lanes, width=log.dim, blocks=1, series=series, noise=NOISE, widths=False)
+            Pass(self.lanes, width=width, blocks=1, series=series, noise=NOISE, widths=False)
             for _ in range(2)
         ]
         self._units: list[Array] = []
@@ -262,7 +135,7 @@ class _Study:
         for rows, ends in self._walks[0].of(batches):
             self.whole_fit.take(rows)
             for fit, scale in zip(self.apart_fits, (None, level(rows, ends)), strict=True):
-                fit.take(centred(rows, ends, self.log.blocks, scale))
+                fit.take(self._centred(rows, ends, scale))
         if self.whole_fit.rows < 30:
             raise CannotAnswer(f"drift needs 30 rewards, the log has {self.whole_fit.rows}")
         self.whole_fit.finish()
@@ -280,10 +153,15 @@ class _Study:
                 self.plain.take(drawn, single)
                 scales = (None, level(part, bounds))[: 2 if relative else 1]
                 for one, fit, scale in zip(self.apart, self.apart_fits, scales, strict=False):
-                    differences = centred(part, bounds, self.log.blocks, scale)
+                    differences = self._centred(part, bounds, scale)
                     drawn = simulated(differences, bounds, fit, self.simulations, apart)
                     one.take(drawn, bounds)
                 self._units.append(self._unit_means(part, bounds))
+
+    def _centred(self, rows: Stretch, ends: Ints, scale: Array | None) -> Stretch:
+        """Rows as differences, rare arms pooled."""
+        mine = replace(rows, blocks=self._pool[rows.blocks])
+        return centred(mine, ends, int(self._pool.max()) + 1, scale)
 
     def _plain_units(self, rows: int) -> Ints:
         return single_units(rows, max(1, self.log.width // 16))
@@ -292,8 +170,8 @@ class _Study:
         """Per unit: time, latest arrival, clock, Σ count, Σ count·(r − part of differences)."""
         full = rows.vectors
         if self.log.blocks > 1:
-            theta = self.apart_fits[0].theta.reshape(self.log.blocks, -1)
-            explained = np.einsum("ij,ij->i", full, theta[rows.blocks])
+            theta = self.apart_fits[0].theta.reshape(-1, self.log.width)
+            explained = np.einsum("ij,ij->i", full, theta[self._pool[rows.blocks]])
         else:
             explained = full @ self.apart_fits[0].theta[0]
         weight = np.where(rows.known, rows.count, 0.0)
@@ -315,7 +193,7 @@ class _Study:
         """The answer that a pass has for its question; None where it saw nothing."""
         if one.state.scored[0] == 0:
             if name == "payoffs":
-                raise CannotAnswer("drift needs rewards that differ; too few are known")
+                raise CannotAnswer(f"drift needs {one.unscored}")
             return None
         gains = one.gains
         memory = float(self.lanes[int(np.argmax(one.evidence))])

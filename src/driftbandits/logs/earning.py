@@ -36,9 +36,10 @@ def with_regrets(
 
     ``best`` is then the memory with the least. The table stays as it is where there is no model:
     where nothing is to be forgotten, where sets of actions are not logged, where rows are
-    aggregated, and where the last rows are too few for the memory that predicts best.
+    aggregated, where features are too large for the policy, and where the last rows are too few for
+    the memory that predicts best.
     """
-    model = _model(log, predictor)
+    model = _model(log, predictor) if setup.possible else None
     if model is None:
         return table
     regret = regrets(model, setup, table["memory"].to_numpy())

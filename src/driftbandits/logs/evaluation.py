@@ -19,7 +19,7 @@ ALL = "all"
 LOGGING = "logging"
 _ANYTIME = "IPS, anytime"
 _ESTIMATORS = {"IPS": WEIGHTED, "DM": DIRECT, "DR": ROBUST}
-_COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
+COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high", "rows", "effective"]
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Evaluation:
         for policy, cells in self.cells.items():
             for key in sorted(cells, key=lambda k: (k == ALL, k if k != ALL else 0)):
                 rows += _estimates(policy, self._label(key), cells[key])
-        frame = pd.DataFrame(rows, columns=_COLUMNS)
+        frame = pd.DataFrame(rows, columns=COLUMNS)
         for policy, missing in self.unanswered.items():
             _blank(frame, frame["policy"] == policy, model=missing.share == 0.0)
         return frame
@@ -145,10 +145,12 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
 
     def row(name: str, found: Mean) -> tuple[Any, ...]:
         # Zeros alone have no spread, so they say nothing of how wrong the mean can be.
-        told = not moments.unrewarded or name == "DM"
+        told = name == "DM" or not (moments.unrewarded or moments.constant)
         worth = min(moments.effective, 1.0 + found.freedom)
         error = found.error if told else float("nan")
         low, high = t_interval(found.mean, error, worth, found.skewness)
+        if moments.constant and cell.anytime is not None and name in ("mean", "IPS", "SNIPS", "DR"):
+            low, high = cell.anytime.interval()
         if cell.anytime is not None and LOGGING not in name:  # a mean reward lies within bounds
             low, high = np.clip([low, high], cell.anytime.least, cell.anytime.largest).tolist()
         return policy, period, name, found.mean, low, high, moments.rows, moments.effective

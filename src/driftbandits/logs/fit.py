@@ -58,11 +58,18 @@ def fit(
         for batch in kept.batches(progress=progress):
             if (batch.count != 1.0).any():
                 raise CannotAnswer("fit needs one decision per row; this log is aggregated")
-            learner.replay(life.events(batch, float(learner.round)))
+            _lived(learner, life.events(batch, float(learner.round)))
     rest = life.due(np.inf)
     if rest:
-        learner.replay(rest)
+        _lived(learner, rest)
     return learner
+
+
+def _lived(learner: Policy, events: list[Event]) -> None:
+    try:
+        learner.replay(events)
+    except ValueError as error:  # rows were checked: this is a rule of the policy
+        raise CannotAnswer(f"{learner.label} cannot learn this log: {error}") from None
 
 
 class _Life:

@@ -281,7 +281,7 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
     count = int(tests["p"].notna().sum())
     bad = tests[tests["p"] * max(count, 1) < ALARM]
     if len(bad):
-        when = ", ".join(dict.fromkeys(bad["period"]))
+        when = _runs(list(dict.fromkeys(tests["period"])), set(bad["period"]))
         out.append(
             f"logged propensities cannot be true (p below {ALARM:g} after {count} tests) in: {when}"
         )
@@ -292,5 +292,24 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
             "--mature-after)"
         )
     if tally.repeats:
-        out.append(f"{tally.repeats} rows repeat the row before them in everything that is logged")
+        out.append(
+            f"{tally.repeats} rows repeat the row before them in everything that is logged; where "
+            "times are coarse and rewards take few values, some do by chance"
+        )
     return out
+
+
+def _runs(periods: list[str], marked: set[str]) -> str:
+    """The marked ones among consecutive periods; three and more in a row as a stretch."""
+    runs: list[list[str]] = []
+    for before, period in zip([None, *periods], periods, strict=False):
+        if period in marked:
+            if before in marked:
+                runs[-1].append(period)
+            else:
+                runs.append([period])
+    words = [
+        f"{run[0]} to {run[-1]} ({len(run)} periods)" if len(run) > 2 else ", ".join(run)
+        for run in runs
+    ]
+    return ", ".join(words)

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from ..core.arrays import Array
 from ..features import SlotTable
-from .batch import Ints
-from .columns import column, ends_of, is_list, is_text, matrix
+from .batch import MISSING, Ints
+from .columns import column, ends_of, is_list, is_text, matrix, parsed_lists
 from .schema import Catalogue, Encoder, LogError, Schema
 from .vector_layouts import (
     Layout,
@@ -45,13 +45,39 @@ def layout(
         return arms_of(schema, schema.arm_names, names)
     if schema.actions is None or schema.actions not in batch.schema.names:
         return wide(batch, schema, names)
-    kind = column(batch, schema.actions).type
-    if is_list(kind) and is_text(kind.value_type):
-        return _named(schema, names)
+    if listed_names(batch, schema) is not None:
+        return _named(schema, names, by_number=not _are_texts(batch, schema))
     return nested(batch, schema, names)
 
 
-def _named(schema: Schema, names: Names) -> Layout:
+def listed_names(data: pa.RecordBatch, schema: Schema) -> Any | None:
+    """The names of each row's actions, as lists of texts; None where the column holds none.
+
+    Whole numbers are names where no length of vectors is given and no row has one twice.
+    """
+    found = column(data, str(schema.actions))
+    if is_text(found.type):
+        try:
+            found = parsed_lists(found)
+        except LogError:
+            return None
+    if not is_list(found.type):
+        return None
+    if is_text(found.type.value_type):
+        return found
+    if not pa.types.is_integer(found.type.value_type) or schema.dim is not None:
+        return None
+    rows = found.to_pylist()
+    once = all(row is None or len(set(row)) == len(row) for row in rows)
+    return found.cast(pa.list_(pa.string())) if once else None
+
+
+def _are_texts(data: pa.RecordBatch, schema: Schema) -> bool:
+    found = column(data, str(schema.actions))
+    return is_text((parsed_lists(found) if is_text(found.type) else found).type.value_type)
+
+
+def _named(schema: Schema, names: Names, *, by_number: bool) -> Layout:
     """Named actions that vary from row to row, without features: a parameter of its own for each.
 
     As with ``arms``, the vector of an action is e_k ⊗ x, with x from context columns or x = 1.
@@ -59,11 +85,15 @@ def _named(schema: Schema, names: Names) -> Layout:
     arms = schema.arm_names or tuple(names.positions)
     whole = arms_of(schema, arms, names)
     where = {arm: k for k, arm in enumerate(arms)}
-    name = str(schema.actions)
     columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
 
     def sets(data: pa.RecordBatch) -> Sets:
-        inner, ends = ends_of(column(data, name))
+        listed = listed_names(data, schema)
+        if listed is None:
+            raise LogError(
+                f"column {schema.actions!r} holds names in the first rows and something else later"
+            )
+        inner, ends = ends_of(listed)
         coded = pc.dictionary_encode(inner)
         known = [where.get(action, -1) for action in coded.dictionary.to_pylist()]
         if -1 in known:
@@ -82,7 +112,7 @@ def _named(schema: Schema, names: Names) -> Layout:
         x = matrix(data, list(columns)) if columns else np.ones((data.num_rows, 1))
         return Sets(np.repeat(x, size, axis=0), block, labels, ends[:-1], offered)
 
-    return Layout(whole.dim, whole.blocks, True, sets, names)
+    return Layout(whole.dim, whole.blocks, True, sets, names, by_number=by_number)
 
 
 def _encoded(schema: Schema, encoder: Encoder, names: Names) -> Layout:
@@ -180,7 +210,20 @@ def _plain(value: Any) -> Any:
 
 def positions(names: Any, sets: Sets, known: Names) -> Ints:
     """Position of each row's named action within its set; −1 where it is not there."""
-    wanted = np.array([known.positions.get(n, -2) for n in names.to_pylist()], dtype=np.int64)
+    texts = names.to_pylist()
+    wanted = np.array([known.positions.get(n, -2) for n in texts], dtype=np.int64)
+    missing = np.array([n is None or n == "" for n in texts], dtype=bool)
+    return np.where(missing, MISSING, _places(wanted, sets))
+
+
+def _places(wanted: Ints, sets: Sets) -> Ints:
+    """Place of a label within each row's set; −1 where it is not there."""
+    one = len(wanted) > 0 and (sets.first == sets.first[0]).all()
+    if one and (sets.size == sets.size[0]).all():  # all rows share one set
+        labels = sets.labels[sets.first[0] : sets.first[0] + sets.size[0]]
+        places = np.full(max(int(labels.max(initial=0)), int(wanted.max())) + 2, -1)
+        places[labels[::-1]] = np.arange(len(labels))[::-1]  # of two, the first
+        return np.asarray(places[np.maximum(wanted, -1)])
     # Rows of one size, as most logs have, need no loop.
     if len(set(sets.size.tolist())) == 1:
         size = int(sets.size[0])
@@ -202,5 +245,4 @@ def names_needed(
         return False
     if schema.arms is not None or schema.actions not in table.schema.names:
         return False
-    kind = column(table, str(schema.actions)).type
-    return is_list(kind) and is_text(kind.value_type)
+    return listed_names(table, schema) is not None

@@ -10,7 +10,7 @@ from ..agent import Agent
 from ..core.arrays import Array
 from ..policies import Policy
 from .agents import fit_agent
-from .drift import Drift, drift
+from .drift import drift
 from .earning import confirmed, with_regrets
 from .first_time import compile_apart
 from .fit import Learner, fit
@@ -24,6 +24,7 @@ from .sources import open_source
 from .sums import Sums, sums
 from .targets import Target
 from .value import Value, value
+from .verdict import Drift
 from .world import LogModel, to_environment
 
 _ROWS = 16_384
@@ -200,7 +201,9 @@ class Log(LogReader):
     ) -> Learner: ...
 
     @overload
-    def fit(self, policy: Agent, *, progress: Progress | None = ...) -> Agent: ...
+    def fit(
+        self, policy: Agent, *, resume: Resume = ..., progress: Progress | None = ...
+    ) -> Agent: ...
 
     def fit(
         self,
@@ -214,16 +217,16 @@ class Log(LogReader):
         """A copy of a policy or an agent that has lived through the log.
 
         See `driftbandits.logs.fit.fit` and `driftbandits.logs.agents.fit_agent`. An agent has rules
-        of its own, so it takes neither ``rule`` nor ``decide``; its life cannot be resumed.
+        of its own, so it takes neither ``rule`` nor ``decide``.
         """
         if not isinstance(policy, Agent):
             compile_apart("fit", [policy])
             return fit(
                 self, policy, rule=rule or "wait", decide=decide, resume=resume, progress=progress
             )
-        if rule is not None or decide is not None or resume is not None:
-            raise ValueError("an agent has its own rule, decides itself and cannot be resumed")
-        return fit_agent(self, policy, progress=progress)
+        if rule is not None or decide is not None:
+            raise ValueError("an agent has its own rule and decides itself")
+        return fit_agent(self, policy, resume=resume, progress=progress)
 
     def sums(
         self,

@@ -122,7 +122,9 @@ class Memory:
     def snippet(self) -> str:
         """Configuration of a policy with the best memory."""
         why = say_hours(self.hours)
-        if np.isinf(self.best):
+        if not self.setup.possible:
+            why = "features are too large or too small for D-LinUCB; scale them to use it"
+        elif np.isinf(self.best):
             forgets = np.isfinite(self.predictor)
             why = "loses least in a model of the log" if forgets else "nothing to forget"
         return f"policy = {self.setup.code(self.best)}  # {why}"
@@ -189,7 +191,7 @@ def memory(
             list(threads.map(lambda one, r=rows, e=ends: one.take(r, e), passes))
     real, instantly = passes
     if real.state.scored[0] == 0:
-        raise CannotAnswer("memory needs rewards that differ; too few are known and not all equal")
+        raise CannotAnswer(f"memory needs {real.unscored}")
     predictor, close, gain, error = _verdict(real)
     predicts_best = np.arange(len(lanes)) == predictor
     table = pd.DataFrame(
@@ -226,4 +228,6 @@ def _verdict(one: Pass) -> tuple[int, Mask, float, float]:
         return len(closeness) - 1, as_well, gain, error
     best = int(np.argmax(one.evidence))
     reach = np.fmax(CLOSE, 2.0 * one.trace.errors(best))
-    return best, one.evidence >= one.evidence[best] - reach, gain, error
+    close = one.evidence >= one.evidence[best] - reach
+    # Closer predictions that bring no clear evidence are those of a few rows under heavy tails.
+    return (len(close) - 1 if close[-1] else best), close, gain, error

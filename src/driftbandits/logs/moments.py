@@ -80,6 +80,13 @@ class Moments:
         """Whether rewards occur, but in no row that the policy would have played."""
         return bool(self.second[REWARD, REWARD] > 0.0 and self.second[WEIGHTED, WEIGHTED] == 0.0)
 
+    @property
+    def constant(self) -> bool:
+        """Whether all rewards are equal, so that their spread tells nothing."""
+        mean = self.first[REWARD] / self.first[ONE]
+        variance = self.second[REWARD, REWARD] / self.first[ONE] - mean**2
+        return bool(variance <= 1e-12 * mean**2)
+
     def mean(self, direction: Array) -> Mean:
         """Mean of a combination of the numbers."""
         total = self.first[ONE]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Batch, Ints, Mask
-from .lanes import Rows, State, walk
+from .lanes import START, Rows, State, walk
 from .leverage import Leverage
 
 # Each feature is scaled to a mean square of 1, so this ridge is worth one row.
@@ -138,6 +138,14 @@ class Pass:
     def evidence(self) -> Array:
         """Log-evidence of each memory for the logged rewards, shape (M,)."""
         return self.state.evidence[:, 0]
+
+    @property
+    def unscored(self) -> str:
+        """Why no reward could be predicted, for a refusal."""
+        learned = int(self.state.due[0])
+        if learned < START:
+            return f"rewards that had come before later decisions; {learned} had, and 10 are needed"
+        return "rewards that differ; those that are known are all equal"
 
     @property
     def gains(self) -> Array:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..core.arrays import Array
 from ..features import Features
-from .batch import Batch, Ints
-from .columns import column, floats, is_text, optional, seconds, texts
-from .layouts import layout, names_needed, positions
+from .batch import MISSING, Batch, Ints
+from .columns import column, floats, is_dated, is_text, optional, seconds, texts
+from .layouts import layout, listed_names, names_needed, positions
 from .rows import Checker, Findings
 from .schema import Catalogue, Encoder, LogError, Schema
 from .sources import Source, fitting
@@ -32,7 +33,7 @@ class LogReader:
         blocks: Number of parameter blocks: arms with a parameter each, or 1.
         whole: Whether rows hold the set of actions, not only the one that was played.
         encoded: Whether rows hold contexts and actions by name, for features.
-        dated: Whether times are dates; otherwise they are numbers.
+        dated: Whether times are dates, or numbers since 1970; otherwise they are other numbers.
         notes: What was noticed while reading it, in words.
         names: Names of the actions met so far, and their positions.
     """
@@ -71,8 +72,8 @@ class LogReader:
         self._decisions: float | None = None
         self._rows: int = 0
         self._scales: Any = None
-        time = column(peek, schema.time).type
-        self.dated = not (pa.types.is_integer(time) or pa.types.is_floating(time))
+        self._numbered: bool | None = None
+        self.dated = is_dated(column(peek, schema.time), schema.time, schema.unit)
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -219,7 +220,7 @@ class LogReader:
             first=sets.first,
             size=sets.size,
             chosen=self._chosen(table, sets),
-            propensity=self._numbers(table, "propensity", np.nan),
+            propensity=_rounded(self._numbers(table, "propensity", np.nan)),
             reward=reward / np.where(count > 0, count, 1.0) if schema.total else reward,
             arrival=arrival,
             count=count,
@@ -257,6 +258,8 @@ class LogReader:
         if self.schema.chosen is None:
             raise LogError("the schema must name the column of what was chosen")
         found = column(table, self.schema.chosen)
+        if pa.types.is_integer(found.type) and self._names_are_numbers():
+            found = found.cast(pa.string())
         if is_text(found.type):
             where = positions(found, sets, self.names)
             if (where < 0).all() and len(where):
@@ -264,7 +267,19 @@ class LogReader:
             return where
         values = floats(found, self.schema.chosen)
         whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**62)
-        return np.where(whole, np.nan_to_num(values), -1).astype(np.int64)
+        chosen = np.where(whole, np.nan_to_num(values), -1).astype(np.int64)
+        chosen[np.isnan(values)] = MISSING
+        return chosen
+
+    def _names_are_numbers(self) -> bool:
+        """Whether actions are called by numbers that do not count from 0: 101, 205, 999."""
+        if self._layout.by_number:
+            return True
+        if self._numbered is None:
+            names = self.action_names
+            digits = bool(names) and all(name.isdecimal() for name in names)
+            self._numbered = digits and set(names) != {str(k) for k in range(len(names))}
+        return self._numbered
 
     def _refuse_names(self, found: Any) -> None:
         """Say that no name of what was chosen is one of an action's."""
@@ -278,8 +293,8 @@ class LogReader:
         """Names of actions in the first rows, for a log that names its actions and no more."""
         read = 0
         for table in self.source.read(0):
-            inner = column(table, str(self.schema.actions)).flatten()
-            for name in inner.drop_null().unique().to_pylist():
+            listed = listed_names(table, self.schema)
+            for name in [] if listed is None else listed.flatten().drop_null().unique().to_pylist():
                 self.names(name)
             read += table.num_rows
             if read >= 100_000:
@@ -290,6 +305,11 @@ class LogReader:
         found = {k: v for k, v in (table.schema.metadata or {}).items() if v.isdigit()}
         left_out = [f"{v.decode()} {k.decode()} left out" for k, v in found.items() if v != b"0"]
         self.notes = (*self.source.notes, *left_out)
+
+
+def _rounded(propensity: Array) -> Array:
+    """Probabilities that rounding in single precision has put above 1 are 1."""
+    return np.where((propensity > 1.0) & (propensity < 1.0 + 1e-6), 1.0, propensity)
 
 
 def _declared(features: Encoder | None) -> str:

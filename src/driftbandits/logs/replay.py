@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -27,13 +28,14 @@ from ..core.arrays import Array, one_of
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Batch, Ints
+from .estimators import replayed
 from .evaluation import Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
 from .reading import LogReader, Progress
 from .resuming import Checkpoint, Resume, fingerprint
 from .schema import CannotAnswer
-from .traffic import FULL, Traffic, draws, moved
+from .traffic import Traffic, draws, moved
 from .value import (
     Value,
     check_answerable,
@@ -67,16 +69,33 @@ class Waiting:
 
 
 class Player:
-    """One policy in replay."""
+    """One policy in replay.
+
+    Attributes:
+        refused: Why it cannot go on; empty while it can.
+    """
 
     def __init__(self, name: str, policy: Policy, *, learn: str, share: float, seed: int) -> None:
         self.policy, self.learn, self.share = policy.copy(), learn, share
         self._draws = stream(seed, "logs", "replay", name)
         self._waiting = Waiting()
         self.accepted = self.rows = self.above = 0
+        self.refused = ""
 
-    def play(self, batch: Batch, p: Array, theta: Array, blocks: int, out: Array) -> Ints:
-        """Play the rows of a batch: choices (n,); ``out`` (n, 6) gets the numbers of the rows."""
+    def try_to_play(self, batch: Batch, p: Array, blocks: int) -> Ints:
+        """Like `play`; a policy that refuses a row plays no more, and the first action until then.
+
+        Rows were checked when they were read, so that what is refused here is the policy's rule.
+        """
+        if not self.refused:
+            try:
+                return self.play(batch, p, blocks)
+            except ValueError as error:
+                self.refused = str(error)
+        return np.zeros(len(batch), dtype=np.int64)
+
+    def play(self, batch: Batch, p: Array, blocks: int) -> Ints:
+        """Play the rows of a batch: choices (n,)."""
         policy, waiting = self.policy, self._waiting
         draws = self._draws.random(len(batch))
         choices = np.empty(len(batch), dtype=np.int64)
@@ -97,11 +116,10 @@ class Player:
             if may[i] and (choice == played[i] or self.learn == "all"):
                 self.accepted += 1
                 waiting.add(batch.arrival[i], actions[played[i]], float(batch.reward[i]), round + i)
-        self._fill(batch, choices, p, theta, out)
         return choices
 
-    def _fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
-        """Numbers (n, 6) of the rows, given what the policy chose."""
+    def fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
+        """Put the numbers (n, 6) of the rows into ``out``, given what the policy chose."""
         rows = batch.first + choices
         direct = np.einsum("ij,ij->i", batch.vectors[rows], theta[batch.blocks[rows]])
         weight = np.where(choices == batch.chosen, 1.0 / p, 0.0)
@@ -155,20 +173,27 @@ def replay(
     told = {name: fingerprint(policy) for name, policy in policies.items()}
     question = f"replay {told} {learn} {c} {seed} {evaluation.periods}"
     work = {"evaluation": evaluation, "model": model, "players": players}
-    with Checkpoint(resume, log, question, work) as kept:
+    with ThreadPoolExecutor(1) as thread, Checkpoint(resume, log, question, work) as kept:
         for batch in kept.batches(progress=progress):
-            _play(batch, players, evaluation, model, log)
-    found = summary(log, evaluation, list(players), "logged")
-    acceptance = {name: one.accepted / max(one.rows, 1) for name, one in players.items()}
+            _play(batch, players, evaluation, model, log, thread)
+    refused = {name: one.refused for name, one in players.items() if one.refused}
+    able = {name: one for name, one in players.items() if name not in refused}
+    if not able:
+        words = (f"{name} cannot be replayed: {why}" for name, why in refused.items())
+        raise CannotAnswer("; ".join(words))
+    for name in refused:
+        evaluation.cells.pop(name, None)
+    found = summary(log, evaluation, list(able), "logged")
     found = replace(
         found,
-        acceptance=acceptance,
-        warnings=(*found.warnings, *_cautions(players, learn, c)),
+        table=replayed(found.table, watched=learn == "all"),
+        acceptance={name: one.accepted / max(one.rows, 1) for name, one in able.items()},
+        warnings=(*found.warnings, *_cautions(able, learn, c)),
         watched=learn == "all",
     )
-    if not full_traffic or learn == "all":
-        return found
-    return _at_full_traffic(log, policies, found, seed)
+    if full_traffic and learn != "all":
+        found = _at_full_traffic(log, {name: policies[name] for name in able}, found, seed)
+    return found.without(refused, watched=learn == "all")
 
 
 def _play(
@@ -177,6 +202,7 @@ def _play(
     evaluation: Evaluation,
     model: RewardModel,
     log: LogReader,
+    model_thread: ThreadPoolExecutor,
 ) -> None:
     """Let all policies play a batch, and add its rows."""
     blocks, actions = log.blocks, len(log.action_names)
@@ -184,14 +210,21 @@ def _play(
     evaluation.skipped += int((~usable).sum())
     p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
     numbers = {name: np.zeros((len(batch), 6)) for name in players}
-    labels = {name: np.zeros(len(batch), dtype=np.int64) for name in players}
-    for part, theta in model.pieces(batch):
+    labels = dict[str, Ints]()
+    # What is chosen does not depend on the model, which learns the batch beside.
+    learning = model_thread.submit(list, model.pieces(batch))
+    choices = {name: player.try_to_play(batch, p, blocks) for name, player in players.items()}
+    for name in players:
+        labels[name] = batch.labels[batch.first + choices[name]]
+    for part, theta in learning.result():
+        rows = _part(batch, part)
         for name, player in players.items():
-            choices = player.play(_part(batch, part), p[part], theta, blocks, numbers[name][part])
-            labels[name][part] = batch.labels[batch.first[part] + choices]
+            player.fill(rows, choices[name][part], p[part], theta, numbers[name][part])
     rows = batch.where(usable)
     if len(rows):
         for name, table in numbers.items():
+            if players[name].refused:
+                continue
             evaluation.add(name, rows, table[usable])
             plays = evaluation.support.plays(name, actions)
             np.add.at(plays, labels[name][usable], batch.count[usable])
@@ -206,13 +239,20 @@ def _at_full_traffic(
     if model is None:
         words = "full traffic: too few rows for a model of the log, or too few rewards among them"
         return replace(found, refused=(*found.refused, words))
-    rows = []
+    rows, refused = [], list[str]()
     for name, policy in policies.items():
         if np.isnan(found.of(name)["estimate"]):  # the log cannot answer
             continue
-        worth = model.shortage(policy, found.acceptance[name], draws(seed, name))
+        try:
+            worth = model.shortage(policy, found.acceptance[name], draws(seed, name))
+        except ValueError as error:  # what the model draws need not be what a policy takes
+            refused.append(
+                f"full traffic of {name}: the policy refuses the model's rewards: {error}"
+            )
+            continue
         rows.append(moved(found.of(name), worth, log.schema.reward_bounds))
-    return replace(found, table=pd.concat([found.table, pd.DataFrame(rows)], ignore_index=True))
+    table = pd.concat([found.table, pd.DataFrame(rows)], ignore_index=True) if rows else found.table
+    return replace(found, table=table, refused=(*found.refused, *refused))
 
 
 def _part(batch: Batch, part: slice) -> Batch:
@@ -242,10 +282,11 @@ def _cautions(players: Mapping[str, Player], learn: str, share: float) -> list[s
             out.append(f"{name} watched the logger: its own choices did not shape what it learned")
             continue
         rate = player.accepted / max(player.rows, 1)
-        out.append(
-            f"{name} learned from {rate:.1%} of the rows; live it would have learned from all of "
-            f"them: see '{FULL}'"
-        )
+        if rate < 1.0:
+            out.append(
+                f"{name} learned from {rate:.1%} of the rows; live it would have learned from all "
+                "of them"
+            )
         if player.above:
             out.append(
                 f"{name}: c/p was above 1 in {player.above} rows (c = {share:g}), so what it "

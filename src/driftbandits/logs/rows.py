@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
-from .batch import Batch, Ints, Mask
+from .batch import MISSING, Batch, Ints, Mask
 from .schema import LogError
 
 _EXAMPLES = 20
@@ -49,6 +49,19 @@ class _Seconds:
 
     def __getitem__(self, row: int) -> str:
         return f"by {self._lengths[row]:,.6g} s"
+
+
+class _Outside:
+    """Indices outside their sets, in words; -1 stands for a name or a number that none has."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def __getitem__(self, row: int) -> str:
+        chosen, size = self._batch.chosen[row], self._batch.size[row]
+        if chosen < 0:
+            return f"{chosen}, no action of the set has this name or index"
+        return f"{chosen}, and indices count from 0 to {size - 1}; if it is a name, give all names"
 
 
 class Checker:
@@ -92,10 +105,11 @@ class Checker:
             (~np.isfinite(batch.time), "time is missing or no time", None),
             (behind > 0, _BACKWARDS, _Seconds(behind)),
             (batch.size < 1, "the set of actions is missing, unknown or has odd vectors", None),
+            (batch.chosen == MISSING, "chosen is missing", None),
             (
                 (batch.chosen < 0) | (batch.chosen >= np.maximum(batch.size, 1)),
                 "chosen is outside the set",
-                batch.chosen,
+                _Outside(batch),
             ),
             (
                 ~np.isnan(batch.propensity) & ~((batch.propensity > 0) & (batch.propensity <= 1)),

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .estimators import FULL, variants
 from .evaluation import ALL, LOGGING
-from .traffic import FULL
 
 
 def say_values(
-    table: pd.DataFrame, acceptance: Mapping[str, float], *, watched: bool
+    table: pd.DataFrame,
+    acceptance: Mapping[str, float],
+    *,
+    watched: bool,
+    doubted: Container[str] = (),
 ) -> tuple[str, ...]:
-    """One sentence per policy, that of the logger last; ``table`` is that of a `Value`."""
+    """One sentence per policy, that of the logger last; ``table`` is that of a `Value`.
+
+    ``doubted`` are policies whose numbers cannot be trusted.
+    """
     whole = table[table["period"] == ALL]
     rows: dict[Any, Any] = {(row.policy, row.estimator): row for row in whole.itertuples()}
     out = []
     for name in dict.fromkeys(whole["policy"][whole["policy"] != LOGGING]):
-        full, dr = rows.get((name, FULL)), rows[name, "DR"]
+        full = rows.get((name, FULL))
+        dr = next(rows[name, one] for one in variants("DR") if (name, one) in rows)
         if np.isnan(dr.estimate):
             words = f"What {name} would have earned cannot be told from this log."
         elif name not in acceptance:
@@ -30,6 +38,8 @@ def say_values(
             words = f"{chose} is worth {_mean(dr)} per decision."
         else:
             words = _learned(name, dr, full, acceptance[name])
+        if name in doubted and not np.isnan(dr.estimate):
+            words += " This cannot be trusted: see what cannot be answered."
         out.append(words)
     if (LOGGING, "mean") in rows:
         out.append(f"The log itself earned {_mean(rows[LOGGING, 'mean'])}.")
@@ -38,10 +48,9 @@ def say_values(
 
 def _learned(name: str, dr: Any, full: Any | None, accepted: float) -> str:
     """Of a policy that learns: live it has all rewards, in a replay a share of them."""
-    replayed = (
-        f"it earned {_mean(dr)} in replay, with {accepted:.1%} of its rewards: the value of a "
-        "policy that learned from less than live"
-    )
+    replayed = f"it earned {_mean(dr)} in replay, with {accepted:.1%} of its rewards"
+    if accepted < 1.0:
+        replayed += ": the value of a policy that learned from less than live"
     if full is None:
         return f"What {name} would have earned live is not told; {replayed}."
     live = f"{name} would have earned {_mean(full)} per decision live, by a model of the log"

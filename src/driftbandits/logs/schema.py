@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.arrays import Array, float_array, positive, whole
 
+_OPTIONAL = ("actions", "chosen", "propensity", "reward_time", "count", "id", "policy")
 SECONDS: Mapping[str, float] = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "h": 3600.0}
 
 
@@ -100,6 +101,10 @@ class Schema:
     reward_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("time", "reward", *_OPTIONAL):
+            value = getattr(self, name)
+            if not isinstance(value, str) and not (value is None and name in _OPTIONAL):
+                raise ValueError(f"{name} must be the name of a column, got {value!r}")
         if self.unit not in SECONDS:
             raise ValueError(f"unit must be one of {', '.join(SECONDS)}, got {self.unit!r}")
         if self.mature_after is not None:

@@ -58,8 +58,19 @@ class Setup:
             theta_bound=theta_bound,
         )
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is such a policy: features of very different sizes leave no room for it."""
+        try:
+            self.policy(np.inf)
+        except ValueError:
+            return False
+        return True
+
     def code(self, memory: float) -> str:
-        """The same as Python."""
+        """The same as Python; AdaptiveLinUCB, which takes any units, where there is none."""
+        if not self.possible:
+            return f"AdaptiveLinUCB(dim={self.dim})"
         gamma = "" if memory > _LONGEST else f"gamma={1.0 - 1.0 / memory:.6g}, "
         return (
             f"{'DLinUCB' if gamma else 'LinUCB'}(dim={self.dim}, {gamma}noise={self.noise:g}, "

@@ -12,7 +12,9 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from ..agent import Agent
 from ..core.storage import StateFileError
 from ..policies import Policy
 from .reading import LogReader
@@ -46,6 +48,10 @@ class _Writer:
             return {"generator": value.bit_generator.state}
         if isinstance(value, Policy):
             return {"policy": self._entries(value.state())}
+        if isinstance(value, Agent):
+            return {"agent": self.tree(np.frombuffer(value.to_bytes(), dtype=np.uint8))}
+        if isinstance(value, pd.DataFrame):
+            return {"frame": [[name, self._column(value[name])] for name in value.columns]}
         if isinstance(value, Mapping):
             return {"mapping": self._entries(value)}
         if isinstance(value, (list, tuple)):
@@ -57,6 +63,11 @@ class _Writer:
 
     def _entries(self, values: Mapping[Any, Any]) -> list[Any]:
         return [[self.tree(key), self.tree(value)] for key, value in values.items()]
+
+    def _column(self, column: pd.Series[Any]) -> Any:
+        """Numbers as an array; texts, and values of several kinds, as a list."""
+        numbers = column.dtype.kind in "bif"
+        return self.tree(column.to_numpy() if numbers else column.tolist())
 
     def _array(self, value: Any) -> list[Any]:
         """Type and place of an array's entries among all of that type."""
@@ -78,6 +89,10 @@ def restored(tree: Any, arrays: Mapping[str, Any], fresh: Any) -> Any:
         generator = np.random.Generator(np.random.PCG64())
         generator.bit_generator.state = tree["generator"]
         return generator
+    if "agent" in tree:
+        return Agent.from_bytes(restored(tree["agent"], arrays, None).tobytes())
+    if "frame" in tree:
+        return pd.DataFrame({name: restored(c, arrays, None) for name, c in tree["frame"]})
     if "kept" in tree:
         return fresh
     if "items" in tree:

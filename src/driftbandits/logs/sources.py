@@ -23,6 +23,7 @@ _KINDS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".csv": "csv",
+    ".tsv": "csv",
     ".json": "jsonl",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -113,10 +114,12 @@ def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
         raise LogError(f"{path.name}: only text files may be packed by gzip; unpack it first")
     if known not in _READERS:
         raise LogError(
-            f"{path.name} has no known ending; give its kind, one of {', '.join(_READERS)}"
+            f"{path.name} has no known ending; give its kind (--kind), one of {', '.join(_READERS)}"
         )
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
+    if kind is None and known != "parquet" and _is_parquet(path):
+        raise LogError(f"{path.name} is a Parquet file by its content; say so (--kind parquet)")
     kind = "dsjson" if kind is None and known == "jsonl" and is_dsjson(path) else known
     stamp = f"{path.stat().st_size}:{path.stat().st_mtime_ns}"
     with _readable(path, kind):
@@ -127,6 +130,11 @@ def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
             yield from map(plain, read(skip, names))
 
     return Source(path.name, lambda: stamp, count, guarded, notes)
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 @contextmanager

@@ -9,6 +9,10 @@ import numpy as np
 from ..core.arrays import Array
 from .batch import Ints
 from .passes import RIDGE, Stretch
+from .reading import LogReader
+
+# Length of vectors of differences.
+_LONGEST = 128
 
 
 class Fit:
@@ -93,6 +97,23 @@ class Level:
         """Running sums y_i = x_i + kept·y_{i−1} from ``before`` on."""
         kept = self._kept
         return list(accumulate(values.tolist(), lambda y, x: kept * y + x, initial=before))[1:]
+
+
+def pooled(log: LogReader) -> Ints:
+    """Which arm each block counts as where arms are told apart, shape (B,).
+
+    Long vectors of differences take too long to factor. So the arms that are played most keep a
+    block of their own, and the others share the last one. Rewards have no say in this.
+    """
+    most = max(2, _LONGEST // log.width)
+    if log.blocks <= most:
+        return np.arange(log.blocks, dtype=np.int64)
+    plays = np.zeros(log.blocks)
+    for batch in log.batches():
+        plays += np.bincount(batch.blocks[batch.played], batch.count, minlength=log.blocks)
+    group = np.full(log.blocks, most - 1, dtype=np.int64)
+    group[np.argsort(-plays, kind="stable")[: most - 1]] = np.arange(most - 1)
+    return group
 
 
 def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) -> Stretch:

@@ -8,7 +8,8 @@ V ← γ^gap V + V', and γ^{2 gap} for Ṽ. Any cutting and any order of mergin
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,7 +167,7 @@ def sums(
         log: The log. Rows without a reward are left out.
         memories: Memories in decisions; infinity never forgets.
         period: Period of the buckets; see `value`. Buckets can be merged to longer ones.
-        workers: Threads; they change no more than the last digits.
+        workers: Threads; their number changes no digit.
         progress: Told how many rows are done.
     """
     whole("workers", workers, least=1)
@@ -177,7 +178,7 @@ def sums(
         periods = Periods.named(period, span=span[1] - span[0], dated=log.dated)
     done, found = 0.0, dict[str, Sums]()
     with ThreadPoolExecutor(workers) as threads:
-        open_tasks = set()
+        pieces = deque[Future[tuple[str, Sums]]]()
         for batch in log.batches(progress=progress):
             clock = done + np.cumsum(batch.count)
             done = float(clock[-1])
@@ -186,12 +187,10 @@ def sums(
             for key in np.unique(keys):
                 label = "all" if periods is None else periods.label(int(key))
                 rows = np.flatnonzero(known & (keys == key)) if periods or not known.all() else None
-                task = threads.submit(_piece, log, batch, rows, gammas, clock, label)
-                open_tasks.add(task)
+                pieces.append(threads.submit(_piece, log, batch, rows, gammas, clock, label))
             # No more pieces in the air than workers can hold.
-            if len(open_tasks) > 2 * workers:
-                open_tasks = _collect(open_tasks, found, most=workers)
-        _collect(open_tasks, found, most=0)
+            _merge(pieces, found, most=2 * workers)
+        _merge(pieces, found, most=0)
     return dict(sorted(found.items()))
 
 
@@ -213,13 +212,8 @@ def _piece(
     return label, piece
 
 
-def _collect(tasks: set[Any], found: dict[str, Sums], *, most: int) -> set[Any]:
-    """Merge finished pieces until at most ``most`` are open."""
-    left = set(tasks)
-    for task in as_completed(tasks):
-        label, piece = task.result()
+def _merge(pieces: deque[Future[tuple[str, Sums]]], found: dict[str, Sums], *, most: int) -> None:
+    """Merge the oldest pieces until at most ``most`` are left: their order is that of the log."""
+    while len(pieces) > most:
+        label, piece = pieces.popleft().result()
         found[label] = piece if label not in found else found[label].merged(piece)
-        left.discard(task)
-        if len(left) <= most:
-            break
-    return left

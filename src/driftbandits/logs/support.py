@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Batch, Ints
-from .moments import WEIGHT, Moments
+from .moments import ONE, WEIGHT, Moments
 
 # Share of a policy's plays that may be missing, and standard errors that tell this from chance.
 _LITTLE, _ERRORS = 0.01, 4.0
@@ -72,3 +72,17 @@ def lacks(moments: Moments, missing: Missing) -> bool:
         return True
     weight = moments.mean(np.eye(6)[WEIGHT])
     return missing.share > _LITTLE and not weight.mean + _ERRORS * weight.error >= 1.0
+
+
+def mean_weight(moments: Moments) -> float | None:
+    """The mean of the weights where it is not 1 by more than chance, else None.
+
+    Then the logger could not have played all that the policy plays, or propensities are wrong. A
+    mean that is too small may only lack rare plays, which its error would not know of: weights of
+    mean 1 and at most ``largest`` have a variance of at most largest − 1.
+    """
+    weight = moments.mean(np.eye(6)[WEIGHT])
+    rare = np.sqrt(max(moments.largest - 1.0, 0.0) / moments.first[ONE])
+    error = max(weight.error, rare) if weight.mean < 1.0 else weight.error
+    off = abs(weight.mean - 1.0)
+    return weight.mean if off > max(_LITTLE, _ERRORS * error) else None

@@ -103,8 +103,10 @@ def shares(table: pd.DataFrame) -> Target:
     missing = {"action", "probability"} - set(table.columns)
     if missing:
         raise LogError(f"a table of shares needs the columns action and probability: {missing}")
-    if not (table["probability"] >= 0.0).all():
+    chances = pd.to_numeric(table["probability"], errors="coerce")
+    if not (chances >= 0.0).all():
         raise LogError("a table of shares must have probabilities of at least 0")
+    table = table.assign(probability=chances)
     keys = [name for name in table.columns if name not in ("action", "probability")]
     wide = table.assign(action=table["action"].astype(str))
 
@@ -151,7 +153,12 @@ def frozen(policy: Policy) -> Target:
         out, first = np.zeros(int(batch.size.sum())), starts(batch)
         player = policy.copy()
         for i in range(len(batch)):
-            out[first[i] + player.select(batch.actions(i, log.blocks))] = 1.0
+            try:
+                choice = player.select(batch.actions(i, log.blocks))
+            except ValueError as error:
+                words = f"row {batch.row[i]}: {policy.label} cannot choose: {error}"
+                raise LogError(words) from None
+            out[first[i] + choice] = 1.0
         return out
 
     return target
@@ -183,7 +190,10 @@ def parse(text: str) -> Target:
     if kind == "column":
         return logged_column(rest)
     if kind == "shares":
-        return shares(pd.read_csv(Path(rest)))
+        try:
+            return shares(pd.read_csv(Path(rest)))
+        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeError) as error:
+            raise LogError(f"{rest} is no table of shares: {error}") from None
     if kind == "frozen":
         try:
             return frozen(load(rest))

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -20,6 +21,8 @@ from .schema import LogError
 _BLOCK = 4 << 20
 DAMAGED = b"damaged lines"
 _QUESTION = "driftbandits.question_marks"
+# A number with a decimal comma.
+_NUMBER = re.compile(rb"[-+]?\d*,\d+([eE][-+]?\d+)?")
 
 
 def _question_marks(error: UnicodeError) -> tuple[str, int]:
@@ -80,16 +83,41 @@ def csv_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
         )
         return "skip" if drop else "error"
 
+    between, point = _marks(path)
     read = pa.csv.ReadOptions(block_size=_BLOCK, use_threads=False)
-    parse = pa.csv.ParseOptions(invalid_row_handler=odd)
+    parse = pa.csv.ParseOptions(delimiter=between, invalid_row_handler=odd)
+    convert = pa.csv.ConvertOptions(decimal_point=point)
     try:
         with opened(path) as file:
-            for batch in pa.csv.open_csv(_Utf8(file), read_options=read, parse_options=parse):
+            for batch in pa.csv.open_csv(
+                _Utf8(file), read_options=read, parse_options=parse, convert_options=convert
+            ):
                 yield with_counts(batch, {DAMAGED: len(damaged)})
     except pa.ArrowInvalid:
         if damaged and not drop:
             raise _refusal(path, damaged[0]) from None
         raise
+
+
+def _marks(path: Path) -> tuple[str, str]:
+    """What separates the columns of a CSV file, and what is its decimal point.
+
+    Semicolons and tabs separate where the header has them and no comma; a comma is the decimal
+    point where the first rows have it within numbers and no point.
+    """
+    with opened(path) as file:
+        head = file.readline(_BLOCK)
+        rows = file.readlines(1 << 16)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise LogError(f"{path.name} is in UTF-16; save it as UTF-8")
+    marks = [mark for mark in ";\t" if mark.encode() in head]
+    if b"," in head or not marks:
+        return ",", "."
+    between = max(marks, key=lambda mark: head.count(mark.encode()))
+    fields = [field for row in rows for field in row.strip().split(between.encode())]
+    commas = any(_NUMBER.fullmatch(field) for field in fields)
+    points = any(_NUMBER.fullmatch(field.replace(b".", b",")) for field in fields if b"." in field)
+    return between, "," if commas and not points else "."
 
 
 def json_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
@@ -109,7 +137,9 @@ def json_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
             if not bad:
                 raise  # each line is right on its own: columns change their type
             if not drop:
-                raise _refusal(path, f"line {done + bad[0] + 1} is no JSON object") from None
+                raise _refusal(
+                    path, f"line {done + bad[0] + 1} is no JSON object, and each has to be one"
+                ) from None
             damaged += len(bad)
             if not good:
                 done += len(lines)

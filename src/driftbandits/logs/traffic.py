@@ -23,12 +23,12 @@ from ..core.arrays import Array
 from ..core.randomness import stream
 from ..policies import Policy
 from .batch import Mask
+from .estimators import FULL
 from .intervals import t_interval
 from .posterior import Posterior
 from .reading import LogReader
 from .world import LastRows, last_rows
 
-FULL = "DR, full traffic (model)"
 # Paths that are drawn: the spread of their differences is known to a sixth.
 _PATHS = 20
 # Most rows of a model, numbers in their sets, and rows below which a model says little.

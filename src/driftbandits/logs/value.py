@@ -8,14 +8,15 @@ With weights w = π(a|x)/p and a model q̂ of earlier rewards,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
 from .batch import Batch, Mask
+from .estimators import unanswered, variants
 from .evaluation import ALL, LOGGING, Evaluation
 from .model import RewardModel
 from .moments import DIRECT, ONE, REWARD, ROBUST, WEIGHT, WEIGHTED
@@ -26,6 +27,7 @@ from .saying import say_lost, say_values
 from .schema import CannotAnswer
 from .scores import expect
 from .shares import RunningShares
+from .support import mean_weight
 from .targets import Named, Target, parse, stamp, starts
 
 _FEW = 30.0
@@ -39,7 +41,9 @@ class Value:
         table: One row per policy, period and estimator: estimate, 95% interval, rows, effective
             sample size. The period ``all`` is the whole log. Estimators named ``… − logging`` are
             paired differences to the rewards that were logged; ``IPS, anytime`` has the interval
-            that holds at all times at once.
+            that holds at all times at once. Of a replayed policy every name ends with what it
+            learned from: ``DR (learned from accepted rows)`` is the value of a policy that had
+            those rewards alone; ``DR, full traffic (model)`` is what it would have earned with all.
         weights: One row per policy and period: largest weight, effective sample size.
         lost: What the logging policy lost against the best candidate chosen on the other periods:
             estimate, low, high; None with fewer than two periods.
@@ -60,17 +64,37 @@ class Value:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The answer in words: one sentence per policy, then what was logged and lost."""
-        said = say_values(self.table, self.acceptance, watched=self.watched)
+        names = self.table["policy"].unique()
+        doubted = {n for n in names if any(line.startswith(f"{n}: ") for line in self.refused)}
+        said = say_values(self.table, self.acceptance, watched=self.watched, doubted=doubted)
         if self.lost is None:
             return said
-        names = dict.fromkeys(self.table["policy"][self.table["policy"] != LOGGING])
-        return (*said, say_lost(self.lost, ", ".join(names)))
+        told = self.table["estimate"].notna() & (self.table["policy"] != LOGGING)
+        judged = dict.fromkeys(self.table["policy"][told & (self.table["estimator"] != "DM")])
+        return (*said, say_lost(self.lost, ", ".join(judged)))
+
+    def without(self, reasons: Mapping[str, str], *, watched: bool) -> Self:
+        """This answer, and rows without numbers of policies that cannot be replayed, with reasons.
+
+        Args:
+            reasons: Why not, by policy.
+            watched: Whether these policies were to learn from all rows.
+        """
+        if not reasons:
+            return self
+        rows = unanswered(list(reasons), watched=watched)
+        words = [f"{name}: it cannot be replayed: {why}" for name, why in reasons.items()]
+        table = pd.concat([self.table, rows], ignore_index=True)
+        return replace(self, table=table, refused=(*self.refused, *words))
 
     def of(self, policy: str, estimator: str = "DR", period: str = ALL) -> pd.Series[Any]:
-        """One row of the table."""
+        """One row of the table.
+
+        A replayed policy's ``DR`` is found by that name, too, though the table says more of it.
+        """
         found = self.table[
             (self.table["policy"] == policy)
-            & (self.table["estimator"] == estimator)
+            & self.table["estimator"].isin(variants(estimator))
             & (self.table["period"] == period)
         ]
         if found.empty:
@@ -222,6 +246,8 @@ def summary(
             "anytime intervals: they need the least and the largest possible reward "
             "(reward_bounds), which the log cannot tell"
         )
+    if evaluation.cells[LOGGING][ALL].moments.constant:
+        refused.append("t intervals: all rewards are equal, so nothing tells how far off means are")
     if evaluation.skipped:
         warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
     if propensities == "estimated":
@@ -249,6 +275,13 @@ def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple
                 "answer; DM is the model's alone"
             )
         return False, [f"{name}: {why}"]
+    off = mean_weight(moments)
+    if off is not None:
+        return False, [
+            f"{name}: its weights average {off:.3g}, where they should average 1: the logger could "
+            "not have played all that it plays, or the logged propensities are wrong. IPS is off "
+            "by as much, and DR rests on the model"
+        ]
     if moments.effective < _FEW:
         return False, [
             f"{name}: {moments.rows:,} rows are worth {moments.effective:.1f} for this policy; "

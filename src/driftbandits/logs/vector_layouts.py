@@ -15,6 +15,9 @@ from .batch import Ints
 from .columns import NEEDS, column, ends_of, floats, is_list, matrix, parsed_lists
 from .schema import Catalogue, LogError, Schema
 
+# Arms with a parameter each; tables of what each row offers would take too much room.
+_MOST_ARMS = 20_000
+
 
 class Sets(NamedTuple):
     """The actions of the rows of a batch, as in `Batch`."""
@@ -50,6 +53,7 @@ class Layout:
     whole: bool  # whether the set of each row is known, not only what was played
     sets: Callable[[pa.RecordBatch], Sets]
     names: Names
+    by_number: bool = False  # whether actions are called by numbers, and not by their index
 
 
 def nested(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
@@ -77,7 +81,12 @@ def _first_length(array: Any, name: str, dim: int | None) -> int:
         lengths = np.diff(ends_of(ends_of(array)[0])[1])
         return int(lengths[0]) if len(lengths) and lengths[0] else dim or 1
     if dim is None:
-        raise LogError(f"column {name!r} holds flat lists; the schema needs dim")
+        if pa.types.is_struct(array.type.value_type):
+            raise LogError(f"column {name!r} holds lists of structs; {NEEDS}")
+        raise LogError(
+            f"column {name!r} holds flat lists; the schema needs dim, the length of a vector "
+            "(--dim)"
+        )
     return dim
 
 
@@ -140,8 +149,12 @@ def played_only(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
     """The played action's vector alone."""
     assert schema.action is not None
     name = str(schema.action)
-    listed = isinstance(schema.action, str) and name in batch.schema.names
-    columns = [] if listed else _coordinates(batch, schema.action)
+    exact = isinstance(schema.action, str) and name in batch.schema.names
+    # One column of numbers is a vector of length 1.
+    kind = column(batch, name).type if exact else None
+    alone = exact and (pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    listed = exact and not alone
+    columns = [name] if alone else [] if listed else _coordinates(batch, schema.action)
     dim = len(columns) or _longest(parsed_lists(column(batch, name)), name)
     label = names("played")
 
@@ -184,6 +197,7 @@ def from_catalogue(
         schema.actions in batch.schema.names or schema.named("actions")
     )
     only = None if has_ids else catalogue.only
+    by_text = {str(key): key for key in catalogue.first}
 
     def sets(data: pa.RecordBatch) -> Sets:
         n = data.num_rows
@@ -195,8 +209,10 @@ def from_catalogue(
         keys = coded.dictionary.to_pylist()
         where = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         # An unknown id has an empty set, so that its rows are reported as bad ones.
-        start = np.array([*(catalogue.first.get(key, 0) for key in keys), 0], dtype=np.int64)
-        size = np.array([*(catalogue.size.get(key, 0) for key in keys), 0], dtype=np.int64)
+        # Files differ in whether an id is a text or a number.
+        known = [key if key in catalogue.first else by_text.get(str(key)) for key in keys]
+        start = np.array([*(catalogue.first.get(key, 0) for key in known), 0], dtype=np.int64)
+        size = np.array([*(catalogue.size.get(key, 0) for key in known), 0], dtype=np.int64)
         return Sets(catalogue.vectors, blocks, labels, start[where], size[where])
 
     return Layout(catalogue.dim, 1, True, sets, names)
@@ -206,6 +222,11 @@ def arms_of(schema: Schema, arms: tuple[str, ...], names: Names) -> Layout:
     """e_k ⊗ x, with x from context columns or x = 1."""
     columns = (schema.context,) if isinstance(schema.context, str) else schema.context or ()
     count, width = len(arms), max(len(columns), 1)
+    if count > _MOST_ARMS:
+        raise LogError(
+            f"{count:,} arms with a parameter each are more than the {_MOST_ARMS:,} that a log can "
+            "tell apart here; give the played vectors (--action), or describe actions by features"
+        )
     labels = np.array([names(arm) for arm in arms], dtype=np.int64)
     block = np.arange(count, dtype=np.int64)
     if not columns:

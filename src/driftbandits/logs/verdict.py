@@ -1,0 +1,161 @@
+"""What `Log.drift` answers: questions with p-values, in words, as a table, as a configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .memory import say_hours, say_memory
+from .periods import say_time
+from .setup import Setup
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question to a log that may drift.
+
+    Attributes:
+        name: What is asked about: payoffs, level, differences or contexts.
+        gain: Log-evidence of the best memory above that of never forgetting.
+        p: P-value of that gain, from simulated logs that do not drift.
+        memory: The memory that gained it, in decisions.
+        hours: The same in hours.
+    """
+
+    name: str
+    gain: float
+    p: float
+    memory: float
+    hours: float
+
+    @property
+    def drifts(self) -> bool:
+        """Whether there is drift at the 5% level."""
+        return self.p <= ALPHA
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What `Log.drift` found.
+
+    Attributes:
+        p: P-value of payoffs that do not drift in any of three ways: the smallest of ``payoffs``,
+            ``level`` and ``differences``, times their number (Bonferroni).
+        payoffs: Rewards given actions.
+        level: What all actions have in common.
+        differences: What sets actions apart; None where single rows cannot tell.
+        contexts: The sets of actions; None where they are not logged or never vary.
+        when: One row per period of the log: how much evidence for drift it brought.
+        evidence: One row per memory: memory, hours, evidence, and whether a policy should have it
+            (``best``); where the log has a model, the regret that decides this.
+        setup: Noise and bounds for a policy.
+        dated: Whether times are dates.
+        changed: Times in seconds between which the largest change lies
+            (`driftbandits.logs.dating`); None where nothing drifts or no change stands out.
+    """
+
+    p: float
+    payoffs: Question
+    level: Question
+    differences: Question | None
+    contexts: Question | None
+    when: pd.DataFrame
+    evidence: pd.DataFrame
+    setup: Setup
+    dated: bool
+    changed: tuple[float, float] | None = None
+
+    @property
+    def drifting(self) -> bool:
+        """Whether payoffs drift, at the 5% level."""
+        return self.p <= ALPHA
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        if not self.drifting:
+            return f"No drift of payoffs was found (p = {self.p:.2g})." + self._contexts()
+        parts = []
+        if self.level.drifts:
+            parts.append(f"the level moves (p = {self.level.p:.2g})")
+        if self.differences is not None:
+            verb = "move" if self.differences.drifts else "show no drift"
+            parts.append(f"differences between actions {verb} (p = {self.differences.p:.2g})")
+        if not (self.level.drifts or (self.differences is not None and self.differences.drifts)):
+            parts.append(f"nor does the level alone (p = {self.level.p:.2g})")
+        lead = f"Payoffs drift (p = {self.p:.2g}): {', '.join(parts)}."
+        if np.isinf(self.payoffs.memory):
+            return f"{lead} No memory of the vectors follows it; they may lack a constant 1."
+        memory = f"{say_memory(self.payoffs.memory)} decisions ({say_hours(self.payoffs.hours)})"
+        lead = f"{lead} A memory of about {memory} predicts best"
+        return f"{lead}; {self._largest()}.{self._contexts()}"
+
+    def _largest(self) -> str:
+        """When it happened, or that it happens all along."""
+        times = self.when["time"].to_numpy()
+        if np.ptp(times) == 0.0:
+            return "when it was is not told, since no time passes in this log"
+        if self.changed is None or self.changed[1] - self.changed[0] > 0.5 * np.ptp(times):
+            return "payoffs move all along, and no one change stands out"
+        start, end = (say_time(time, dated=self.dated) for time in self.changed)
+        return f"the largest change came between {start} and {end}"
+
+    def _contexts(self) -> str:
+        if self.contexts is None:
+            return ""
+        verb = "drift" if self.contexts.drifts else "show no drift"
+        return f" Contexts {verb} (p = {self.contexts.p:.2g})."
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All numbers: quantity, value."""
+        rows: dict[str, Any] = {"drifting": self.drifting, "p": self.p}
+        for question in (self.payoffs, self.level, self.differences, self.contexts):
+            if question is None:
+                continue
+            rows |= {
+                f"{question.name}: p": question.p,
+                f"{question.name}: gain in log-evidence": question.gain,
+                f"{question.name}: memory in decisions": question.memory,
+                f"{question.name}: memory in hours": question.hours,
+            }
+        start, end = busiest(self.when)
+        rows["most evidence from"] = say_time(start, dated=self.dated)
+        rows["most evidence to"] = say_time(end, dated=self.dated)
+        if self.changed is not None:
+            ends = (say_time(time, dated=self.dated) for time in self.changed)
+            rows["largest change from"], rows["largest change to"] = ends
+        return pd.DataFrame({"quantity": list(rows), "value": list(rows.values())})
+
+    @property
+    def snippet(self) -> str:
+        """Configuration that follows from the answer."""
+        if not self.drifting:
+            return f"policy = {self.setup.code(np.inf)}  # no drift found"
+        if np.isinf(self.payoffs.memory):
+            return f"policy = AdaptiveLinUCB(dim={self.setup.dim})  # drifts, at no one pace"
+        row = self.evidence.loc[self.evidence["best"]].iloc[0]
+        why = say_hours(row["hours"])
+        if not self.setup.possible:
+            why = "features are too large or too small for D-LinUCB; scale them to use it"
+        elif np.isinf(row["memory"]):
+            why = "forgetting costs more than it brings, in a model of the log"
+        return f"policy = {self.setup.code(float(row['memory']))}  # {why}"
+
+
+def busiest(when: pd.DataFrame) -> tuple[float, float]:
+    """The shortest stretch of time that brought half of the evidence for drift."""
+    times, total = when["time"].to_numpy(), when["gain"].to_numpy()
+    if len(times) < 2 or total[-1] <= total[0]:
+        return (float(times[0]), float(times[-1])) if len(times) else (np.nan, np.nan)
+    best = (float(times[0]), float(times[-1]))
+    for i in range(len(times)):
+        later = np.flatnonzero(total[i:] >= total[i] + 0.5 * (total[-1] - total[0]))
+        if len(later) and times[i + later[0]] - times[i] < best[1] - best[0]:
+            best = (float(times[i]), float(times[i + later[0]]))
+    return best
