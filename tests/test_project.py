@@ -16,19 +16,23 @@ import driftbandits
 
 ROOT = Path(__file__).parents[1]
 
-# Stands in for the environment's Python: writes down what pip is asked for, and runs the rest
-# without installed packages, so that only those on PYTHONPATH are found.
-PYTHON = """#!/bin/sh
-if [ "$2" = pip ]; then echo "$@" >> "$PIP_LOG"; else exec "{real}" -S "$@"; fi
+# Stand in for the environment's uv and Python: the first writes down what it is asked for, the
+# second runs without installed packages, so that only those on PYTHONPATH are found.
+UV = """#!/bin/sh
+echo "$@" >> "$UV_LOG"
+"""
+PYTHON = f"""#!/bin/sh
+exec "{sys.executable}" -S "$@"
 """
 
 
 def requested(folder: Path, direct_url: dict[str, object] | None) -> list[str]:
-    """What make asks pip to install for the docs, where ``direct_url`` describes the install."""
-    python = folder / "venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(PYTHON.format(real=sys.executable))
-    python.chmod(0o755)
+    """What make asks uv to install for the docs, where ``direct_url`` describes the install."""
+    programs = folder / "venv" / "bin"
+    programs.mkdir(parents=True)
+    for name, text in (("uv", UV), ("python", PYTHON)):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
     site = folder / "site"
     site.mkdir()
     if direct_url is not None:
@@ -43,7 +47,7 @@ def requested(folder: Path, direct_url: dict[str, object] | None) -> list[str]:
     subprocess.run(
         ["make", f"VENV={venv}", f"{venv}/docs"],
         cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin", "PIP_LOG": str(log), "PYTHONPATH": str(site)},
+        env={"PATH": "/usr/bin:/bin", "UV_LOG": str(log), "PYTHONPATH": str(site)},
         check=True,
         capture_output=True,
     )

@@ -140,6 +140,27 @@ def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> No
 
 
 @lean_kernel
+def square_as_released(
+    gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
+) -> None:
+    """Ṽ ← γ² V + a aᵀ with the *new* V, where Algorithm 1 has the old Ṽ; stored without ridges."""
+    for i in range(action.size):
+        for j in range(i, action.size):
+            fading = gamma * gamma * gram[0, i, j]
+            gram_squared[0, i, j] = unit * (fading + unit * action[i] * action[j])
+            gram_squared[1, i, j] = 0.0
+
+
+@lean_kernel
+def image_of_error(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
+    """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
+    for i in range(theta.size):
+        image[i] = ridge * (estimate[i] - theta[i])
+        for j in range(theta.size):
+            image[i] += gram[min(i, j), max(i, j)] * (estimate[j] - theta[j])
+
+
+@lean_kernel
 def column_widths(
     factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array
 ) -> None:

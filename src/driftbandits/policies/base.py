@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.arrays import (
-    LARGEST_WHOLE,
     Array,
     float_array,
     non_negative,
@@ -26,10 +25,9 @@ from ..core.arrays import (
     positive,
     whole,
 )
-from ..core.blocks import Block, BlockError, Waiting
+from ..core.blocks import Block, Waiting
 from ..core.calls import FULL, REFUSED, STUCK
-from ..core.checks import NORM_SLACK
-from ..core.clock import CLOCK, LAST_ROUND, check_closing, has_begun, open_round, rounds_of
+from ..core.clock import CLOCK, check_closing, has_begun, open_round, rounds_of
 from ..core.entry_points import (
     EntryPoints,
     Kernels,
@@ -54,8 +52,17 @@ from ..core.randomness import stream_state
 from ..core.storage import StateFileError, write_state
 from ..least_squares.combining import longer
 from . import replay as replaying
-from .inputs import check_rewards, observations, ready, refuse
+from .inputs import (
+    check_block,
+    check_records,
+    check_rewards,
+    observations,
+    ready,
+    refuse,
+    waiting_rows,
+)
 from .problem import Problem
+from .restoring import check_counters, check_dim, check_stream, checked_state
 
 _ON_TIME = np.zeros(1)
 _NOTHING = np.zeros(0)
@@ -66,9 +73,6 @@ Operation = Literal["scores", "amend", "forget", "widened", "merged"]
 
 # The squares of norms, and sums of them, stay far from overflow and from nothing.
 SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
-
-# No number of a state comes near this: actions and rewards are bounded, and so are units.
-LARGEST_STORED = 1e290
 
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
 FLOOR_STREAM = "floor"
@@ -135,7 +139,7 @@ class Policy(ABC):
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
         saved = vars(self).pop("_saved", None)
         if saved is not None:
-            self._check_dim(saved)
+            check_dim(self.dim, saved, self._initial_state_at(1), self._initial_state_at(2))
         state, stream = self._initial_state(), self._floor_stream()
         if saved is not None:
             state, stream = self._checked(saved, state)
@@ -533,7 +537,10 @@ class Policy(ABC):
         does not hold its parameter. Where rewards come late, ``waiting`` keeps them, from block to
         block.
         """
-        self._check_fit(block, regret, missing)
+        check_block(self.label, self.dim, self.action_bound, block)
+        if missing.size > 0 and not self.checks_coverage:
+            raise ValueError(f"{self.label} has no confidence set to check")
+        check_records(block.rounds, regret, missing)
         check_closing(self._state.counters[CLOCK], float(block.rounds))
         _, actions, parameters, means, best, noise, _, arrivals = block
         arrays: tuple[Any, ...] = (actions, parameters, means, best, noise, regret, missing)
@@ -541,43 +548,11 @@ class Policy(ABC):
             arrays += (_NO_STEPS, _NO_STEPS, _NO_ROWS)
             call, steps = self._calls.play, block.rounds
         else:
-            arrays += (arrivals.kept, arrivals.steps, self._waiting_rows(block, waiting))
+            arrays += (arrivals.kept, arrivals.steps, waiting_rows(self.dim, block, waiting))
             call, steps = self._calls.play_late, len(arrivals.steps)
         if self._in_parts(call, arrays, steps, np.ones(2)) < 0:
             shapes = [array.shape for array in arrays]
             raise ValueError(f"the arrays of a block must fit each other, got shapes {shapes}")
-
-    def _waiting_rows(self, block: Block, waiting: Waiting | None) -> Array:
-        """Where late rewards wait, with room for those of the block."""
-        arrivals = block.arrivals
-        if arrivals is None or not arrivals.fit(block.rounds):
-            raise ValueError(f"arrivals must be those of {block.rounds} rounds, got {arrivals}")
-        if waiting is None or waiting.rows.shape[1] != self.dim + 2:
-            raise ValueError(
-                f"waiting must be Waiting(dim={self.dim}) where rewards come late, got {waiting!r}"
-            )
-        waiting.reserve(arrivals.rows)
-        return waiting.rows
-
-    def _check_fit(self, block: Block, regret: Array, missing: Array) -> None:
-        """Refuse actions that the policy is not for, and nowhere to write to."""
-        if block.actions.shape[1] != self.dim:
-            raise BlockError(
-                f"{self.label} has dim = {self.dim}, "
-                f"the environment actions of length {block.actions.shape[1]}"
-            )
-        if not block.longest <= self.action_bound * (1.0 + NORM_SLACK):
-            raise BlockError(
-                f"{self.label} has action_bound = {self.action_bound}, "
-                f"the environment an action of norm {block.longest:.9g}"
-            )
-        if missing.size > 0 and not self.checks_coverage:
-            raise ValueError(f"{self.label} has no confidence set to check")
-        if regret.shape != (block.rounds,) or missing.shape not in ((0,), (block.rounds,)):
-            raise ValueError(
-                f"regret and missing must have shape ({block.rounds},), "
-                f"got {regret.shape} and {missing.shape}"
-            )
 
     @property
     def provisional_rewards(self) -> bool:
@@ -655,67 +630,15 @@ class Policy(ABC):
         if self.floor == 0.0:  # files of 0.1.0 have no floor, and so no stream of draws
             arrays.setdefault(FLOOR_STREAM, self._floor_stream())
         stream = arrays.pop(FLOOR_STREAM, None)
-        self._check_restored(FLOOR_STREAM, stream, self._floor_stream())
-        if stream[1] > LARGEST_WHOLE:
-            raise StateFileError(f"array {FLOOR_STREAM} has {stream[1]} draws, too many to count")
-        if arrays.keys() != set(initial._fields):
-            raise StateFileError(
-                f"the state has arrays {sorted(map(str, arrays))}, not {sorted(initial._fields)}"
-            )
-        for name, expected in initial._asdict().items():
-            self._check_restored(name, arrays[name], expected)
-        state = initial._replace(**arrays)
-        if not 0.0 <= state.counters[CLOCK] <= LAST_ROUND:
-            raise StateFileError(
-                f"array counters has a clock of {state.counters[CLOCK]}, "
-                f"not one from 0 to {LAST_ROUND:.0f}"
-            )
-        for position, (least, most) in self._counter_ranges(state).items():
-            value = state.counters[position]
-            if not (least <= value <= most and value.is_integer()):
-                raise StateFileError(
-                    f"array counters has {value} at {position}, "
-                    f"not an integer from {least} to {most}"
-                )
-        for name, array in state._asdict().items():
-            if array.dtype.kind == "f" and not (np.abs(array) < LARGEST_STORED).all():
-                raise StateFileError(f"array {name} has entries beyond {LARGEST_STORED:g}")
+        check_stream(FLOOR_STREAM, stream, self._floor_stream())
+        state = checked_state(arrays, initial, growing=self._growing())
+        check_counters(state.counters, self._counter_ranges(state))
         return state, stream
-
-    def _check_dim(self, arrays: dict[str, Any]) -> None:
-        """Refuse a forged ``dim`` before a state of that size takes all memory.
-
-        An axis that differs between the states of dim 1 and 2 grows with dim. In ``arrays`` it
-        must have grown as well.
-        """
-        small, large = (self._initial_state_at(dim)._asdict() for dim in (1, 2))
-        for name in small.keys() & arrays.keys():
-            lengths = zip(small[name].shape, large[name].shape, arrays[name].shape, strict=False)
-            if any(one != two and 4 * saved < self.dim for one, two, saved in lengths):
-                raise StateFileError(
-                    f"array {name} of shape {arrays[name].shape} is not of dim = {self.dim}"
-                )
 
     def _initial_state_at(self, dim: int) -> Any:
         twin = object.__new__(type(self))
         vars(twin).update(vars(self), dim=dim)
         return twin._initial_state()
-
-    def _check_restored(self, name: str, saved: Any, expected: Any) -> None:
-        if not isinstance(saved, np.ndarray):
-            raise StateFileError(f"array {name} must be one of numpy's, got {saved!r:.60}")
-        grown = (
-            name in self._growing()
-            and saved.ndim == expected.ndim
-            and saved.shape[1:] == expected.shape[1:]
-            and len(saved) >= len(expected)
-        )
-        if saved.dtype != expected.dtype or not (saved.shape == expected.shape or grown):
-            raise StateFileError(
-                f"array {name} is {saved.dtype}{saved.shape}, not {expected.dtype}{expected.shape}"
-            )
-        if not np.isfinite(saved).all():
-            raise StateFileError(f"array {name} has entries that are not finite")
 
     def _estimates(self) -> tuple[Any, ...]:
         """Numbers that decisions rest on, which any state of this policy's own has finite."""

@@ -21,7 +21,7 @@ from ..least_squares.sums import accumulate
 from .linear import Fit, LinearPolicy
 from .problem import Problem
 from .registry import register
-from .weighted.family import optimistic
+from .weighted.optimism import optimistic
 
 # Positions in ``counters``, after CLOCK.
 MODELS = 1  # models in the pool

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array, float_array, numbers
+from ..core.blocks import Block, BlockError, Waiting
 from ..core.checks import LARGEST_REWARD, NORM_SLACK
 
 _FLOAT = np.dtype(np.float64)
@@ -76,3 +77,38 @@ def refuse(dim: int, bound: float, rows: Array, rewards: Array | None = None) ->
     check_norms(bound, rows, slack=0.5 * NORM_SLACK)
     if rewards is not None:
         check_rewards(rewards)
+
+
+def check_block(label: str, dim: int, action_bound: float, block: Block) -> None:
+    """Refuse actions that a policy is not for."""
+    if block.actions.shape[1] != dim:
+        raise BlockError(
+            f"{label} has dim = {dim}, the environment actions of length {block.actions.shape[1]}"
+        )
+    if not block.longest <= action_bound * (1.0 + NORM_SLACK):
+        raise BlockError(
+            f"{label} has action_bound = {action_bound}, "
+            f"the environment an action of norm {block.longest:.9g}"
+        )
+
+
+def check_records(rounds: int, regret: Array, missing: Array) -> None:
+    """Refuse arrays that cannot take what is written down of ``rounds`` rounds."""
+    if regret.shape != (rounds,) or missing.shape not in ((0,), (rounds,)):
+        raise ValueError(
+            f"regret and missing must have shape ({rounds},), "
+            f"got {regret.shape} and {missing.shape}"
+        )
+
+
+def waiting_rows(dim: int, block: Block, waiting: Waiting | None) -> Array:
+    """Where late rewards wait, with room for those of the block."""
+    arrivals = block.arrivals
+    if arrivals is None or not arrivals.fit(block.rounds):
+        raise ValueError(f"arrivals must be those of {block.rounds} rounds, got {arrivals}")
+    if waiting is None or waiting.rows.shape[1] != dim + 2:
+        raise ValueError(
+            f"waiting must be Waiting(dim={dim}) where rewards come late, got {waiting!r}"
+        )
+    waiting.reserve(arrivals.rows)
+    return waiting.rows

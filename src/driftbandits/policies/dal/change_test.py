@@ -42,7 +42,7 @@ from ...core.randomness import uniform
 from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.radii import per_round_radius
 from ...least_squares.sums import accumulate
-from ..weighted.family import optimistic
+from ..weighted.optimism import optimistic
 
 STRIDE = 4
 LEVELS = 14

@@ -15,6 +15,7 @@ from ...least_squares.forgetting import MU
 from ...least_squares.sums import column_widths
 from ..registry import register
 from . import family as family
+from .optimism import optimistic
 from .sampling import (
     Parameters,
     SampledPolicy,
@@ -30,7 +31,7 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
     """The largest aᵀθ̂ + Z width(a), with one Z for all actions."""
     z = deviation(p, s) * normal(s.random)
     mu = s.counters[MU]
-    family.optimistic(s.factor, s.gram_squared, mu, s.theta, z, columns, scratch, scores)
+    optimistic(s.factor, s.gram_squared, mu, s.theta, z, columns, scratch, scores)
     return argmax(scores)
 
 

@@ -19,9 +19,6 @@ from ...core.entry_points import Kernels
 from ...core.linalg import (
     argmax,
     cholesky,
-    clear,
-    column_products,
-    copy,
     log_determinant,
     solve,
     symmetric,
@@ -30,7 +27,7 @@ from ...core.linalg import (
 from ...core.packing import FRESH, STALE
 from ...core.storage import StateFileError
 from ...least_squares.amending import amend_memory, forget_coordinates
-from ...least_squares.combining import added, padded, padded_rows
+from ...least_squares.combining import padded
 from ...least_squares.forgetting import (
     COUNTERS,
     FACTOR_AGE,
@@ -45,8 +42,6 @@ from ...least_squares.forgetting import (
     STORED,
     UNIT,
     WEIGHT_SQUARES,
-    WITHDRAWN,
-    all_rows,
     block_length,
     has_room,
     is_remembered,
@@ -60,9 +55,11 @@ from ...least_squares.radii import (
     published_window_radius,
     trace_volume,
 )
-from ...least_squares.sums import column_widths
+from ...least_squares.sums import image_of_error, square_as_released
 from ..base import FLOOR_STREAM
 from ..linear import Fit, LinearPolicy
+from .combining import merged, widened
+from .optimism import optimistic
 
 # Codes for ``Parameters.radius``; those from DETERMINANT on use the determinant of Ṽ.
 PER_ROUND, ANYTIME, PUBLISHED_WINDOW, UNION, BLOCKWISE = range(5)
@@ -197,69 +194,6 @@ def prepare(p: Parameters, s: State) -> None:
     s.counters[RADIUS] = current_radius(p, s)
 
 
-@lean_kernel
-def optimistic(
-    factor: Array,
-    gram_squared: Array,
-    mu: float,
-    theta: Array,
-    radius: float,
-    columns: Array,
-    scratch: Array,
-    scores: Array,
-) -> None:
-    """Upper confidence bound of every column of ``columns`` (d, K), written to ``scores`` (K,).
-
-    Columns are taken in panels of the width of ``scratch`` (d + 2, panel).
-    """
-    dim, count = columns.shape
-    if dim == 2:
-        _optimistic_in_the_plane(factor, gram_squared, mu, theta, radius, columns, scores)
-        return
-    width = scratch.shape[1]
-    means, bounds = scratch[dim], scratch[dim + 1]
-    for first in range(0, count, width):
-        last = min(first + width, count)
-        for i in range(dim):
-            copy(columns[i, first:last], scratch[i])
-            clear(scratch[i, last - first :])
-        column_products(theta, scratch, means)
-        column_widths(factor, gram_squared, mu, scratch, bounds)
-        panel_scores = scores[first:last]
-        for k in range(panel_scores.size):
-            panel_scores[k] = means[k] + radius * bounds[k]
-
-
-@lean_kernel
-def _optimistic_in_the_plane(
-    factor: Array,
-    gram_squared: Array,
-    mu: float,
-    theta: Array,
-    radius: float,
-    columns: Array,
-    scores: Array,
-) -> None:
-    """`optimistic` for d = 2, in one pass: there, loops over rows cost more than what they do."""
-    across, s0, s1 = factor[0, 1], 1.0 / factor[0, 0], 1.0 / factor[1, 1]
-    t0, t1 = theta[0], theta[1]
-    first, second = columns[0], columns[1]
-    if gram_squared.shape[1] == 0:
-        for k in range(scores.size):
-            x0 = first[k] * s0
-            x1 = (second[k] - across * x0) * s1
-            width = np.sqrt(x0 * x0 + x1 * x1)
-            scores[k] = t0 * first[k] + t1 * second[k] + radius * width
-        return
-    w00, w01, w11 = gram_squared[0, 0, 0] + mu, gram_squared[0, 0, 1], gram_squared[0, 1, 1] + mu
-    for k in range(scores.size):
-        x0 = first[k] * s0
-        x1 = (second[k] - across * x0) * s1 * s1
-        x0 = (x0 - across * x1) * s0
-        square = (w00 * x0 + 2.0 * w01 * x1) * x0 + w11 * x1 * x1
-        scores[k] = t0 * first[k] + t1 * second[k] + radius * np.sqrt(max(square, 0.0))
-
-
 def width_scale(s: State) -> float:
     """√unit where widths come from V alone, stored as V · unit; 1 where Ṽ is stored too."""
     return float(np.sqrt(s.counters[UNIT])) if s.gram_squared.shape[1] == 0 else 1.0
@@ -281,19 +215,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     """Add an observation to what is remembered."""
     remember(p, s, action, reward, age)
     if p.released > 0.0:
-        _square_as_released(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
-
-
-@lean_kernel
-def _square_as_released(
-    gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
-) -> None:
-    """Ṽ ← γ² V + a aᵀ with the *new* V, where Algorithm 1 has the old Ṽ; stored without ridges."""
-    for i in range(action.size):
-        for j in range(i, action.size):
-            fading = gamma * gamma * gram[0, i, j]
-            gram_squared[0, i, j] = unit * (fading + unit * action[i] * action[j])
-            gram_squared[1, i, j] = 0.0
+        square_as_released(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
 
 
 @lean_kernel
@@ -313,7 +235,7 @@ def late(p: Parameters, s: State, age: float) -> None:
 def misses(p: Parameters, s: State, theta: Array) -> bool:
     """Whether ‖θ̂ − θ‖_{V Ṽ⁻¹ V} = ‖Ṽ^{−1/2} V (θ̂ − θ)‖ exceeds β; ``s`` must be prepared."""
     image = s.work[s.work.shape[0] - 1]
-    _image(s.gram[0], s.counters[RIDGE], s.theta, theta, image)
+    image_of_error(s.gram[0], s.counters[RIDGE], s.theta, theta, image)
     limit = s.counters[RADIUS] ** 2
     if s.gram_squared.shape[1] == 0:
         return bool(whiten(s.factor, image) > limit * s.counters[UNIT])
@@ -339,15 +261,6 @@ def forget(p: Parameters, s: State, mask: Array) -> None:
     forget_coordinates(s, mask)
 
 
-@lean_kernel
-def _image(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
-    """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
-    for i in range(theta.size):
-        image[i] = ridge * (estimate[i] - theta[i])
-        for j in range(theta.size):
-            image[i] += gram[min(i, j), max(i, j)] * (estimate[j] - theta[j])
-
-
 WEIGHTED = Kernels(
     name="weighted",
     Parameters=Parameters,
@@ -362,49 +275,6 @@ WEIGHTED = Kernels(
     amend=amend,
     forget=forget,
 )
-
-
-def widened(state: Any, dim: int, wider: int) -> Any:
-    """``state`` with zeros along the coordinates from ``dim`` to ``wider``."""
-    squared = wider if state.gram_squared.shape[1] else 0
-    counters = state.counters.copy()
-    counters[FACTOR_AGE] = -1.0
-    return state._replace(
-        gram=padded(state.gram, 2, wider, wider),
-        gram_squared=padded(state.gram_squared, 2, squared, squared),
-        moment=padded(state.moment, 2, wider),
-        counters=counters,
-        history=padded_rows(state.history, dim, wider),
-        belated=padded_rows(state.belated, dim, wider),
-        factor=np.zeros((wider, wider)),
-        theta=np.zeros(wider),
-        work=np.zeros((squared + 1, wider)),
-    )
-
-
-def merged(one: Any, other: Any) -> Any:
-    """The state that remembers what ``one`` and ``other`` do, whose clocks agree."""
-    scale = one.counters[UNIT] / other.counters[UNIT]
-    counters = one.counters.copy()
-    counters[WEIGHT_SQUARES] += scale**2 * other.counters[WEIGHT_SQUARES]
-    counters[STEPS] += other.counters[STEPS]
-    counters[WITHDRAWN] += other.counters[WITHDRAWN]
-    counters[FACTOR_AGE] = -1.0
-    rows = np.concatenate([all_rows(s.counters, s.history, s.belated) for s in (one, other)])
-    rows = rows[np.argsort(rows[:, -1], kind="stable")]
-    counters[FIRST], counters[STORED] = 0.0, len(rows)
-    capacity = max(len(one.history), len(other.history), len(rows))
-    belated = np.zeros_like(one.belated)
-    # The sums of |r|, and the largest that they have been: see `_store`.
-    belated[:1, -2:] = one.belated[:1, -2:] + other.belated[:1, -2:]
-    return one._replace(
-        gram=added(one.gram, other.gram, scale),
-        gram_squared=added(one.gram_squared, other.gram_squared, scale**2),
-        moment=added(one.moment, other.moment, scale),
-        counters=counters,
-        history=padded(rows, capacity, rows.shape[1]),
-        belated=belated,
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
