@@ -12,6 +12,7 @@ from adaptive_streams import choices
 from driftbandits import load
 from driftbandits.core.storage import StateFileError
 from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
+from driftbandits.policies.adaptive.state import EXPERTS, ROWS
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,25 @@ def test_a_level_that_moves_is_not_a_change() -> None:
     np.testing.assert_allclose(policy.theta, [1.0, 0.0], atol=0.05)
     assert policy.level == pytest.approx(level, abs=0.6)  # a running mean lags by a few rounds
     assert policy.noise_estimate < 0.5
+
+
+def test_a_reward_is_settled_after_a_silence_in_which_all_means_faded() -> None:
+    policy = AdaptiveLinUCB(dim=2, provisional=True)
+    choices(policy)
+    policy.advance(rounds=20_000)
+    policy.update([0.5, 0.5], 1.0)
+    policy.amend([0.5, 0.5], round=policy.round - 1, old=1.0, new=1.0)
+    assert all(np.isfinite(array).all() for array in policy.state().values())
+
+
+def test_more_experts_than_there_is_room_for_are_refused() -> None:
+    policy = AdaptiveLinUCB(dim=1)
+    arrays = policy.state()
+    for name in ROWS:
+        arrays[name] = np.repeat(arrays[name][:1], 80, axis=0)
+    arrays["counters"][EXPERTS] = 40
+    with pytest.raises(StateFileError, match="experts"):
+        policy.restore(arrays)
 
 
 @pytest.mark.parametrize("name", ["copies", "facts", "grams"])

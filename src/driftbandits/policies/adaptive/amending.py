@@ -25,12 +25,17 @@ from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.sums import add_moment
 from .bank import predict, weight_of
 from .level import TRUST, level_discount, level_of
-from .noise import any_variation, degrees_of_freedom, estimate_variance, fourth_power
+from .noise import (
+    LEAST_LIKELIHOOD,
+    any_variation,
+    degrees_of_freedom,
+    estimate_variance,
+    fourth_power,
+)
 from .state import (
     ANCHORED,
     CENTRED,
     ERROR,
-    EVIDENCE,
     EXPERTS,
     INFLATION,
     LATEST,
@@ -57,7 +62,7 @@ from .state import (
     WEIGHT,
     State,
 )
-from .weights import MOST_EVIDENCE, bank_in_force
+from .weights import bank_in_force, multiply_by_laws
 
 # 1 − wq is above zero but for rounding, which the division must not blow up.
 LEAST_REST = 1e-9
@@ -180,20 +185,13 @@ def _change_bank(
 
 @lean_kernel
 def _weigh_again(s: State, bank: int) -> None:
-    """Multiply weights by ratios of likelihoods, whose logarithms LAW holds; odds as well."""
-    count, ratios, largest = int(s.counters[EXPERTS]), s.forecasts[bank, LAW], -np.inf
+    """Multiply weights and odds by ratios of likelihoods, whose logarithms LAW holds so far."""
+    count, laws, largest = int(s.counters[EXPERTS]), s.forecasts[bank, LAW], -np.inf
     for j in range(count):
-        largest = max(largest, ratios[j])
-    mixed = shorter = 0.0
+        largest = max(largest, laws[j])
     for j in range(count):
-        facts = s.facts[2 * j + bank]
-        law = np.exp(max(ratios[j] - largest, -600.0))
-        if j > 0:
-            odds = facts[EVIDENCE] * mixed / (shorter * law)
-            facts[EVIDENCE] = min(MOST_EVIDENCE, max(1.0, odds))
-        shorter += facts[WEIGHT]
-        facts[WEIGHT] *= law
-        mixed += facts[WEIGHT]
+        laws[j] = np.exp(max(laws[j] - largest, LEAST_LIKELIHOOD))
+    mixed = multiply_by_laws(s, bank)
     for j in range(count):
         s.facts[2 * j + bank, WEIGHT] /= mixed
 

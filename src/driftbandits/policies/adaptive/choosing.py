@@ -80,7 +80,7 @@ def spread_out(
 
 
 @precise_kernel
-def _widen(squares: Array, rounds: float, curiosity: float) -> None:
+def widen(squares: Array, rounds: float, curiosity: float) -> None:
     """Widths from their squares: w √(1 + curiosity · log⁺(rounds · w²))."""
     for k in range(squares.size):
         unusual = log(max(1.0, rounds * squares[k]))
@@ -104,7 +104,7 @@ def reward_curiosity(p: Parameters, s: State, x: int, squares: Array) -> None:
     An arm that was dropped early gets wider as n grows, and so does one that is new (as in MOSS;
     Audibert, Bubeck, 2009).
     """
-    _widen(squares, excess_factor(s, x, p.coordinates), p.curiosity)
+    widen(squares, excess_factor(s, x, p.coordinates), p.curiosity)
 
 
 @lean_kernel
@@ -193,3 +193,4 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
 
 
 spread_out_entry = entry_point(spread_out, "adaptive")
+widen_entry = entry_point(widen, "adaptive")

@@ -14,6 +14,7 @@ from .amending import change_noise, change_reward, forget_along, predict_again
 from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
 from .level import (
     add_to_means,
+    any_mean,
     apply_level,
     centre,
     learn_level,
@@ -92,7 +93,7 @@ def mixed_residual(s: State, banks: int) -> float:
 
 @lean_kernel
 def was_above(p: Parameters, s: State, banks: int) -> bool:
-    """Whether the last reward was above what the expert in force had predicted."""
+    """Whether the last reward was above what the expert that is in force now had predicted."""
     bank = min(bank_in_force(s), banks - 1)
     return bool(s.forecasts[bank, ERROR, in_force(s, bank, p.share) // 2] > 0.0)
 
@@ -167,12 +168,13 @@ def fits(p: Parameters, s: State, rounds: float) -> bool:
 def settle(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
     """Judge by a reward that was provisional so far, as if it had not been learned."""
     add_to_means(s, action, reward, age, -1.0)
+    banks = 2 if any_mean(s) else 1
     predict_again(s, p.coordinates, action, reward, age)
-    residual = mixed_residual(s, 2)
+    residual = mixed_residual(s, banks)
     if any_variation(s):
-        judge_all(p, s, 2, action, reward)
+        judge_all(p, s, banks, action, reward)
     add_to_means(s, action, reward, age, 1.0)
-    above, known = was_above(p, s, 2), p.known > 0.0
+    above, known = was_above(p, s, banks), p.known > 0.0
     count_residual(s, p.coordinates, residual, above, p.noise_memory, p.tail_memory, known)
 
 

@@ -139,6 +139,12 @@ def centre(s: State, action: Array, age: float) -> bool:
 
 
 @lean_kernel
+def any_mean(s: State) -> bool:
+    """Whether any running mean holds a reward: the longest one does if any does."""
+    return bool(s.trackers[LEVELS - 1, TRACKED] >= NOTHING_LEFT)
+
+
+@lean_kernel
 def add_to_means(s: State, action: Array, reward: float, age: float, sign: float) -> None:
     """Add a reward to the running means; at ``sign`` −1, take out one that they hold."""
     behind = s.counters[LATEST] - (s.counters[CLOCK] - age)

@@ -19,7 +19,7 @@ from ..base import LARGEST_BOUND, Policy
 from ..inputs import action_rows
 from ..problem import Problem
 from .bank import prior_variance
-from .choosing import choose, level_precision, spread_out_entry
+from .choosing import choose, excess_factor, level_precision, spread_out_entry, widen_entry
 from .learning import Parameters, advance, amend, fits, forget, learn
 from .level import fixed_level, level_of
 from .state import (
@@ -31,6 +31,7 @@ from .state import (
     EXPERTS,
     FALL_FROM,
     LEVELS,
+    MOST_EXPERTS,
     MOVING,
     ORIGIN,
     PRIOR,
@@ -203,7 +204,10 @@ class AdaptivePolicy(Policy):
             return float(self._state.facts[self._in_force, REMEMBERED])
 
     def widths(self, actions: Any) -> Array:
-        """‖a − ā‖ in V_x⁻¹, with the level's uncertainty, for ``actions`` (K, d), shape (K,)."""
+        """What the radius multiplies in scores, for ``actions`` (K, d), shape (K,).
+
+        ‖a − ā‖ in V_x⁻¹ with the level's uncertainty, and more where an action is little known.
+        """
         rows = action_rows(self.dim, actions, none=True)
         out = np.empty(len(rows))
         with self._alone():
@@ -220,7 +224,8 @@ class AdaptivePolicy(Policy):
                 np.empty((self.dim + 2, max(1, len(rows)))),
                 out,
             )
-        return np.sqrt(out)
+            widen_entry(out, excess_factor(state, x, float(self._c)), float(self.curiosity))
+        return out
 
     def _theta(self) -> Array:
         state, x = self._state, self._in_force
@@ -315,7 +320,8 @@ class AdaptivePolicy(Policy):
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         rows = {len(getattr(state, name)) for name in ROWS}
         sources = state.copies[..., 1]
-        if len(rows) > 1 or not np.isin(sources, np.arange(min(rows))).all():
+        fitting = len(rows) == 1 and min(rows) <= 2 * MOST_EXPERTS
+        if not fitting or not np.isin(sources, np.arange(min(rows))).all():
             raise StateFileError("the arrays of the experts do not fit each other")
         if (state.facts[:, [WEIGHT, EVIDENCE, UNIT, REMEMBERED, DISCOUNT, PRIOR]] < 0.0).any():
             raise StateFileError("array facts has entries below 0 where there cannot be any")

@@ -51,14 +51,14 @@ def residual_of(s: State, bank: int) -> float:
 
 
 @lean_kernel
-def judge(s: State, bank: int) -> float:
-    """Bayesian weights under fixed share, and the odds of shorter memories against longer ones.
+def multiply_by_laws(s: State, bank: int) -> float:
+    """Multiply weights by LAW, and by its ratios the odds of shorter memories against longer ones.
 
-    Returns the bank's predictive density, in units of its laws.
+    Returns the sum of the weights.
     """
-    count, laws = int(s.counters[EXPERTS]), s.forecasts[bank, LAW]
+    laws = s.forecasts[bank, LAW]
     mixed = shorter = 0.0
-    for j in range(count):
+    for j in range(int(s.counters[EXPERTS])):
         facts, law = s.facts[2 * j + bank], laws[j]
         if j > 0:
             odds = facts[EVIDENCE] * mixed / (shorter * law)
@@ -66,9 +66,18 @@ def judge(s: State, bank: int) -> float:
         shorter += facts[WEIGHT]
         facts[WEIGHT] *= law
         mixed += facts[WEIGHT]
-    share = 1.0 / s.counters[OBSERVATIONS]
+    return mixed
+
+
+@lean_kernel
+def judge(s: State, bank: int) -> float:
+    """Bayesian weights under fixed share, and odds.
+
+    Returns the bank's predictive density, in units of its laws.
+    """
+    mixed, share = multiply_by_laws(s, bank), 1.0 / s.counters[OBSERVATIONS]
     kept = (1.0 - share) / mixed
-    for j in range(count):
+    for j in range(int(s.counters[EXPERTS])):
         facts = s.facts[2 * j + bank]
         facts[WEIGHT] = kept * facts[WEIGHT] + share * facts[PRIOR]
     return mixed
