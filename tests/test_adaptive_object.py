@@ -88,6 +88,15 @@ def test_a_reward_is_settled_after_a_silence_in_which_all_means_faded() -> None:
     assert all(np.isfinite(array).all() for array in policy.state().values())
 
 
+def test_the_only_reward_is_amended_and_settled() -> None:
+    policy = AdaptiveLinUCB(dim=1, provisional=True)
+    policy.update([1.0], 0.0)
+    policy.advance()
+    policy.amend([1.0], round=1, old=0.0, new=1.0)
+    policy.amend([1.0], round=1, old=1.0, new=1.0)
+    assert all(np.isfinite(array).all() for array in policy.state().values())
+
+
 def test_more_experts_than_there_is_room_for_are_refused() -> None:
     policy = AdaptiveLinUCB(dim=1)
     arrays = policy.state()

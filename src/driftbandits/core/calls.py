@@ -186,9 +186,11 @@ def prepare_template(packed: Array) -> None:
 
 def amend_template(packed: Array, action: Array, old: float, new: float, observed: float) -> int:
     """1 if the observation now has the reward ``new``, 0 if it was not known; or REFUSED."""
+    # One by one: of NaN and a number, `max` may return the number.
     if not (
         admissible(packed, action.reshape((1, action.size)))
-        and max(abs(old), abs(new)) <= LARGEST_REWARD
+        and abs(old) <= LARGEST_REWARD
+        and abs(new) <= LARGEST_REWARD
     ):
         return REFUSED
     claim(packed)

@@ -55,6 +55,10 @@ def _bad_calls(policy: Policy) -> Iterator[tuple[str, Call]]:
         yield "round", methodcaller("update", good[:2], [1.0, 1.0], round=round)
     for rounds in (0, -1, -0.5, NAN, INF, -INF, "2", None, True, [1]):
         yield "rounds", methodcaller("advance", rounds=rounds)
+    if not policy.refusal("amend"):
+        for reward in (NAN, INF, -INF, 1e155, "good"):
+            yield "old", methodcaller("amend", good[0], round=3, old=reward, new=1.0)
+            yield "new", methodcaller("amend", good[0], round=3, old=1.0, new=reward)
     impossible = [Advance(1.0), Learn(good[0], NAN, 1)]
     yield "rewards", methodcaller("replay", impossible)
 
