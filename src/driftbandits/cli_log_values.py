@@ -147,13 +147,27 @@ def _replayed(
 
 
 def told(log: Log, one: Candidate, answers: Answers, keep: Keep) -> Facts:
-    """What the log tells a policy, asked once."""
+    """What the log tells a policy, asked once.
 
-    def ask() -> Facts:
-        with bar("what the log tells the policy") as progress:
-            return Facts.of(log, with_memory=one.remembers, resume=keep("told"), progress=progress)
+    The noise comes with the memory. Where a log cannot tell these, a policy that needs no memory is
+    told the spread of rewards instead.
+    """
 
-    return answers.ask(f"facts {one.remembers}", ask)
+    def asked(with_memory: bool) -> Facts:
+        def ask() -> Facts:
+            with bar("what the log tells the policy") as progress:
+                return Facts.of(
+                    log, with_memory=with_memory, resume=keep("told"), progress=progress
+                )
+
+        return answers.ask(f"facts {with_memory}", ask)
+
+    if one.remembers:
+        return asked(True)
+    try:
+        return asked(one.hears)
+    except CannotAnswer:
+        return asked(False)
 
 
 def _joined(found: list[Value]) -> Value:
