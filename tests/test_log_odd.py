@@ -210,6 +210,23 @@ def test_rewards_that_are_all_equal_have_no_spread_to_judge_by() -> None:
     assert -np.log(0.05) / 400 * 0.5 < high < 0.1
 
 
+def test_rewards_that_differ_a_little_are_not_called_equal() -> None:
+    spread = coin()["reward"] - 0.5
+    # Far from 0, but not too far: the interval is that of the differences.
+    near = Log.open(coin().assign(reward=spread), arms=3).value({"u": "uniform"})
+    far = Log.open(coin().assign(reward=1e4 + spread), arms=3).value({"u": "uniform"})
+    ends, same = (v.of("logging", "mean")[["low", "high"]] for v in (far, near))
+    assert (ends - 1e4).to_numpy(float) == pytest.approx(same.to_numpy(float), abs=1e-3)
+    # So far that sums of squares hold rounding alone: no interval, and the true reason.
+    lost = Log.open(coin().assign(reward=1e8 + spread), arms=3).value({"u": "uniform"})
+    assert np.isnan(lost.of("logging", "mean")["low"])
+    assert any("so little for their size" in line for line in lost.refused)
+    assert not any("are equal" in line for v in (near, far, lost) for line in v.refused)
+    # Rows that stand for several decisions are equal where their rewards are.
+    counted = Log.open(coin().assign(reward=0.1, count=7.0), arms=3).value({"u": "uniform"})
+    assert any("all rewards are equal" in line for line in counted.refused)
+
+
 def test_rewards_that_never_came_in_time_are_said_to() -> None:
     late = Log.open(coin().assign(reward_time=1e9), arms=3)
     for ask in (late.memory, lambda: late.drift(simulations=59)):

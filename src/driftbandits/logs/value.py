@@ -246,8 +246,14 @@ def summary(
             "anytime intervals: they need the least and the largest possible reward "
             "(reward_bounds), which the log cannot tell"
         )
-    if evaluation.cells[LOGGING][ALL].moments.constant:
+    logged = evaluation.cells[LOGGING][ALL].moments
+    if logged.constant:
         refused.append("t intervals: all rewards are equal, so nothing tells how far off means are")
+    elif logged.blurred:
+        refused.append(
+            "t intervals: rewards differ by so little for their size that rounding hides it; "
+            "subtract a number from all of them"
+        )
     if evaluation.skipped:
         warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
     if propensities == "estimated":
