@@ -268,8 +268,47 @@ def test_a_table_of_shares_that_is_none_is_refused_in_words(text: str, tmp_path:
 
 def test_a_frozen_policy_of_another_length_is_refused_in_words(tmp_path: Path) -> None:
     LinUCB(dim=7).save(tmp_path / "policy.npz")
-    with pytest.raises(LogError, match="row 1: LinUCB cannot choose: actions must have shape"):
-        Log.open(coin(), arms=3).value({"f": f"frozen:{tmp_path / 'policy.npz'}"})
+    log, frozen = Log.open(coin(), arms=3), f"frozen:{tmp_path / 'policy.npz'}"
+    why = "row 1: LinUCB cannot choose: actions must have shape"
+    with pytest.raises(CannotAnswer, match=why):
+        log.value({"f": frozen})
+    # It does not stop the others, whose numbers stay what they were.
+    both, alone = log.value({"u": "uniform", "f": frozen}), log.value({"u": "uniform"})
+    assert both.table[both.table["policy"] != "f"].equals(alone.table)
+    assert both.table["estimate"][both.table["policy"] == "f"].isna().all()
+    assert any(line.startswith(f"f: it cannot be evaluated: {why}") for line in both.refused)
+    assert both.sentences[1] == "What f would have earned cannot be told from this log."
+
+
+@pytest.mark.parametrize("other", ["uniform", "LinUCB", None])
+def test_a_frozen_policy_that_is_refused_leaves_the_others(
+    other: str | None, tmp_path: Path
+) -> None:
+    LinUCB(dim=7).save(tmp_path / "policy.npz")
+    coin().to_parquet(tmp_path / "log.parquet")
+    names = [f"frozen:{tmp_path / 'policy.npz'}", *([] if other is None else [other])]
+    words = [word for name in names for word in ("--policy", name)]
+    log = [str(tmp_path / "log.parquet"), "--arms", "3"]
+    result = CliRunner().invoke(cli, ["log", "value", *log, *words, "--out", str(tmp_path)])
+    if other is None:
+        assert isinstance(result.exception, CannotAnswer)
+        return
+    assert result.exit_code == 0, result.output
+    assert "it cannot be evaluated: row 1: LinUCB cannot choose" in result.output
+    table = pd.read_csv(tmp_path / "value.csv")
+    assert table["estimate"][table["policy"] == other].notna().all()
+    assert table["estimate"][table["policy"] == names[0]].isna().all()
+
+
+def test_a_report_is_written_without_a_frozen_policy_that_is_refused(tmp_path: Path) -> None:
+    LinUCB(dim=7).save(tmp_path / "policy.npz")
+    coin().to_parquet(tmp_path / "log.parquet")
+    words = ["--arms", "3", "--policy", f"frozen:{tmp_path / 'policy.npz'}", "--simulations", "59"]
+    out = tmp_path / "report.html"
+    log = str(tmp_path / "log.parquet")
+    result = CliRunner().invoke(cli, ["log", "report", log, *words, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "LinUCB cannot choose" in out.read_text()
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "set,action,x\n1,a,0.5\n1,b,oops\n"])
