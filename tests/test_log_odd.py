@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,26 @@ def test_text_files_may_have_other_marks(
     frame.to_csv(tmp_path / name, index=False, **options)
     found, expected = Log.open(tmp_path / name, arms=3), Log.open(frame, arms=3)
     assert mean(found) == pytest.approx(mean(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "extra"),
+    [
+        ("log.tsv", "\t", "price, in euros, with taxes, and all"),
+        ("log.tsv.gz", "\t", "a,b,c,d,e,f"),
+        ("log.csv", ";", "price, in euros"),
+        ("log.csv", "\t", "a;b"),
+        ("log.csv", ",", "a;b;c;d;e;f;g"),
+    ],
+)
+def test_a_header_may_have_other_marks_within_names(
+    name: str, mark: str, extra: str, tmp_path: Path
+) -> None:
+    frame = coin().rename(columns={"time": "when"}).assign(**{extra: 1.5})
+    quoting: Any = csv.QUOTE_NONNUMERIC if mark == "," else csv.QUOTE_MINIMAL
+    frame.to_csv(tmp_path / name, index=False, sep=mark, quoting=quoting)
+    found = Log.open(tmp_path / name, arms=3, time="when")
+    assert mean(found) == pytest.approx(mean(Log.open(coin(), arms=3)), rel=1e-12)
 
 
 def test_files_that_are_something_else_are_named(tmp_path: Path) -> None:
