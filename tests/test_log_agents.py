@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from driftbandits import Agent, DLinTS, DLinUCB, Policy
+from driftbandits.agent.open_decisions import Status
 from driftbandits.agent.saving import content
 from driftbandits.features import Features, Number, OneHot
 from driftbandits.logs import CannotAnswer, Log, Recorder
@@ -94,3 +95,23 @@ def test_an_agent_needs_names_and_keeps_its_mode() -> None:
     assert log.fit(fresh("D-LinUCB", mode="shadow")).mode == "shadow"
     with pytest.raises(ValueError, match="its own rule"):
         log.fit(fresh("D-LinUCB"), rule="wait")  # type: ignore[call-overload]
+
+
+class ClicksOnly(Agent):
+    """An agent that takes no rewards but 0 and 1."""
+
+    def reward(self, id: str, reward: float, *, now: float) -> Status:
+        if reward not in (0.0, 1.0):
+            raise ValueError(f"reward must be 0 or 1, got {reward}")
+        return super().reward(id, reward, now=now)
+
+
+def test_a_reward_that_the_agent_refuses_is_named_by_its_row() -> None:
+    recorder = Recorder(fresh("D-LinUCB"))
+    for now in (0.0, 10.0):
+        choice = recorder.decide({"country": "FR"}, ARTICLES, now=now)
+    recorder.reward(choice.id, 5.0, now=20.0)
+    log = Log.open(recorder.table(), features=FEATURES, context="context")
+    agent = ClicksOnly(features=FEATURES, policy=POLICIES["D-LinUCB"](), wait=500.0)
+    with pytest.raises(CannotAnswer, match="row 2: the agent refuses its reward: reward must be 0"):
+        log.fit(agent)

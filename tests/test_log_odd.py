@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,26 @@ def test_text_files_may_have_other_marks(
     frame.to_csv(tmp_path / name, index=False, **options)
     found, expected = Log.open(tmp_path / name, arms=3), Log.open(frame, arms=3)
     assert mean(found) == pytest.approx(mean(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "extra"),
+    [
+        ("log.tsv", "\t", "price, in euros, with taxes, and all"),
+        ("log.tsv.gz", "\t", "a,b,c,d,e,f"),
+        ("log.csv", ";", "price, in euros"),
+        ("log.csv", "\t", "a;b"),
+        ("log.csv", ",", "a;b;c;d;e;f;g"),
+    ],
+)
+def test_a_header_may_have_other_marks_within_names(
+    name: str, mark: str, extra: str, tmp_path: Path
+) -> None:
+    frame = coin().rename(columns={"time": "when"}).assign(**{extra: 1.5})
+    quoting: Any = csv.QUOTE_NONNUMERIC if mark == "," else csv.QUOTE_MINIMAL
+    frame.to_csv(tmp_path / name, index=False, sep=mark, quoting=quoting)
+    found = Log.open(tmp_path / name, arms=3, time="when")
+    assert mean(found) == pytest.approx(mean(Log.open(coin(), arms=3)), rel=1e-12)
 
 
 def test_files_that_are_something_else_are_named(tmp_path: Path) -> None:
@@ -210,6 +231,23 @@ def test_rewards_that_are_all_equal_have_no_spread_to_judge_by() -> None:
     assert -np.log(0.05) / 400 * 0.5 < high < 0.1
 
 
+def test_rewards_that_differ_a_little_are_not_called_equal() -> None:
+    spread = coin()["reward"] - 0.5
+    # Far from 0, but not too far: the interval is that of the differences.
+    near = Log.open(coin().assign(reward=spread), arms=3).value({"u": "uniform"})
+    far = Log.open(coin().assign(reward=1e4 + spread), arms=3).value({"u": "uniform"})
+    ends, same = (v.of("logging", "mean")[["low", "high"]] for v in (far, near))
+    assert (ends - 1e4).to_numpy(float) == pytest.approx(same.to_numpy(float), abs=1e-3)
+    # So far that sums of squares hold rounding alone: no interval, and the true reason.
+    lost = Log.open(coin().assign(reward=1e8 + spread), arms=3).value({"u": "uniform"})
+    assert np.isnan(lost.of("logging", "mean")["low"])
+    assert any("so little for their size" in line for line in lost.refused)
+    assert not any("are equal" in line for v in (near, far, lost) for line in v.refused)
+    # Rows that stand for several decisions are equal where their rewards are.
+    counted = Log.open(coin().assign(reward=0.1, count=7.0), arms=3).value({"u": "uniform"})
+    assert any("all rewards are equal" in line for line in counted.refused)
+
+
 def test_rewards_that_never_came_in_time_are_said_to() -> None:
     late = Log.open(coin().assign(reward_time=1e9), arms=3)
     for ask in (late.memory, lambda: late.drift(simulations=59)):
@@ -251,8 +289,47 @@ def test_a_table_of_shares_that_is_none_is_refused_in_words(text: str, tmp_path:
 
 def test_a_frozen_policy_of_another_length_is_refused_in_words(tmp_path: Path) -> None:
     LinUCB(dim=7).save(tmp_path / "policy.npz")
-    with pytest.raises(LogError, match="row 1: LinUCB cannot choose: actions must have shape"):
-        Log.open(coin(), arms=3).value({"f": f"frozen:{tmp_path / 'policy.npz'}"})
+    log, frozen = Log.open(coin(), arms=3), f"frozen:{tmp_path / 'policy.npz'}"
+    why = "row 1: LinUCB cannot choose: actions must have shape"
+    with pytest.raises(CannotAnswer, match=why):
+        log.value({"f": frozen})
+    # It does not stop the others, whose numbers stay what they were.
+    both, alone = log.value({"u": "uniform", "f": frozen}), log.value({"u": "uniform"})
+    assert both.table[both.table["policy"] != "f"].equals(alone.table)
+    assert both.table["estimate"][both.table["policy"] == "f"].isna().all()
+    assert any(line.startswith(f"f: it cannot be evaluated: {why}") for line in both.refused)
+    assert both.sentences[1] == "What f would have earned cannot be told from this log."
+
+
+@pytest.mark.parametrize("other", ["uniform", "LinUCB", None])
+def test_a_frozen_policy_that_is_refused_leaves_the_others(
+    other: str | None, tmp_path: Path
+) -> None:
+    LinUCB(dim=7).save(tmp_path / "policy.npz")
+    coin().to_parquet(tmp_path / "log.parquet")
+    names = [f"frozen:{tmp_path / 'policy.npz'}", *([] if other is None else [other])]
+    words = [word for name in names for word in ("--policy", name)]
+    log = [str(tmp_path / "log.parquet"), "--arms", "3"]
+    result = CliRunner().invoke(cli, ["log", "value", *log, *words, "--out", str(tmp_path)])
+    if other is None:
+        assert isinstance(result.exception, CannotAnswer)
+        return
+    assert result.exit_code == 0, result.output
+    assert "it cannot be evaluated: row 1: LinUCB cannot choose" in result.output
+    table = pd.read_csv(tmp_path / "value.csv")
+    assert table["estimate"][table["policy"] == other].notna().all()
+    assert table["estimate"][table["policy"] == names[0]].isna().all()
+
+
+def test_a_report_is_written_without_a_frozen_policy_that_is_refused(tmp_path: Path) -> None:
+    LinUCB(dim=7).save(tmp_path / "policy.npz")
+    coin().to_parquet(tmp_path / "log.parquet")
+    words = ["--arms", "3", "--policy", f"frozen:{tmp_path / 'policy.npz'}", "--simulations", "59"]
+    out = tmp_path / "report.html"
+    log = str(tmp_path / "log.parquet")
+    result = CliRunner().invoke(cli, ["log", "report", log, *words, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "LinUCB cannot choose" in out.read_text()
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "set,action,x\n1,a,0.5\n1,b,oops\n"])

@@ -174,7 +174,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("propensity", {"propensity": 0.0}, "propensity must lie in"),
     ("propensity", {"propensity": 1.1}, "propensity must lie in"),
     ("chosen", {"chosen": 3}, "chosen is outside the set: 3"),
-    ("chosen", {"chosen": -1}, "chosen is outside the set: -1"),
+    ("chosen", {"chosen": -1}, "chosen is outside the set: no action of the set"),
     ("arrival", {"reward_time": -1.0}, "reward before its decision"),
     ("time", {"time": 3600.0}, "time goes backwards"),
     ("reward", {"reward": np.inf}, "reward is no finite number"),

@@ -15,8 +15,9 @@ from driftbandits import AdaptiveLinUCB, Agent, DLinTS, DLinUCB, LinUCB
 from driftbandits.cli import cli
 from driftbandits.core.storage import StateFileError
 from driftbandits.features import Features, OneHot
-from driftbandits.logs import Log, Recorder, resuming
+from driftbandits.logs import CannotAnswer, Log, Recorder, resuming
 from driftbandits.logs.snapshots import restored, written
+from driftbandits.logs.targets import uniform
 from log_worlds import world
 
 Ask = Callable[..., Any]
@@ -235,3 +236,21 @@ def test_a_snapshot_names_no_class_from_elsewhere() -> None:
     np.testing.assert_array_equal(back[1, 2], np.eye(2))
     with pytest.raises(StateFileError, match="no part of work under way"):
         restored({"object": [], "kind": "subprocess:Popen"}, {}, None)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_policy_that_has_refused_a_row_stays_refused(frame: pd.DataFrame, tmp_path: Path) -> None:
+    def picky(log: Any, batch: Any) -> Any:
+        if (batch.row == 3).any():
+            raise CannotAnswer("row 3: not this one")
+        return uniform(log, batch)
+
+    def ask(log: Log, **options: Any) -> Any:
+        return log.value({"uniform": "uniform", "picky": picky}, period="100", **options)
+
+    part = tmp_path / "part.npz"
+    _interrupted(ask, _open(frame), part, 4)
+    found, _ = _resumed(ask, _open(frame), part)
+    assert "picky: it cannot be evaluated: row 3: not this one" in found.refused
+    assert found.table["estimate"][found.table["policy"] == "picky"].isna().all()
+    same(found.table, ask(_open(frame)).table)

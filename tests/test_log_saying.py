@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from driftbandits.logs.estimators import FULL
+from driftbandits.logs import Value
+from driftbandits.logs.estimators import ACCEPTED, FULL, WATCHED
 from driftbandits.logs.saying import say_lost, say_values
 
 COLUMNS = ["policy", "period", "estimator", "estimate", "low", "high"]
@@ -44,6 +45,33 @@ def test_what_cannot_be_told_is_said() -> None:
     assert none == "What u would have earned cannot be told from this log."
     (bare,) = told(("u", "all", "DR", -0.5, nan, nan))
     assert bare == "u would have earned −0.5 (no interval) per decision."
+
+
+def value(*rows: tuple[object, ...], **fields: object) -> Value:
+    """A value with these rows, which the logger lost 0.2 against."""
+    base = {"weights": pd.DataFrame(), "lost": (0.2, 0.1, 0.3), "acceptance": {}}
+    words = {"refused": (), "warnings": ()}
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return Value(table=table, **{**base, **words, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["", ACCEPTED, WATCHED])
+def test_a_policy_with_the_models_word_alone_is_not_among_the_best(ending: str) -> None:
+    nan = float("nan")
+    found = value(
+        ("u", "all", "DM", 0.3, 0.2, 0.4),
+        ("u", "all", "DR", 0.3, 0.2, 0.4),
+        ("D", "all", f"DM{ending}", 0.3, 0.2, 0.4),
+        ("D", "all", f"DR{ending}", nan, nan, nan),
+    )
+    assert found.sentences[-1].endswith("chosen on the other periods: u.")
+
+
+def test_doubts_are_told_by_name_and_not_by_the_words_of_a_refusal() -> None:
+    rows = (("u", "all", "DR", 0.3, 0.2, 0.4), ("t", "all", "DR", 0.3, 0.2, 0.4))
+    first, second, _ = value(*rows, refused=("t: a title",), doubted=("u",)).sentences
+    assert "This cannot be trusted" in first
+    assert "This cannot be trusted" not in second
 
 
 @pytest.mark.parametrize(

@@ -89,34 +89,43 @@ def values(
 ) -> list[Value]:
     """Values of fixed policies, then of those that learn.
 
-    A learning policy that is refused does not stop the others.
+    A policy that is refused does not stop the others.
 
     Raises:
         CannotAnswer: Where no policy has an answer.
     """
     learning = {name: Candidate.parse(name) for name in names if not is_fixed(name)}
     fixed = {name: name for name in names if is_fixed(name)}
-    found = list[Value]()
-    if fixed:
+    found, idle = _evaluated(log, fixed, terms, keep)
+    learned, refused = _replayed(log, learning, terms, answers, keep)
+    found += learned
+    if not found:
+        reasons = idle | refused
+        alike = len(set(reasons.values())) == 1
+        words = (why if alike else f"{name}: {why}" for name, why in reasons.items())
+        raise CannotAnswer("; ".join(dict.fromkeys(words)))
+    last = found.pop().without(idle, watched=None)
+    return [*found, last.without(refused, watched=terms.learn == "all")]
+
+
+def _evaluated(
+    log: Log, fixed: Mapping[str, str], terms: Terms, keep: Keep
+) -> tuple[list[Value], dict[str, str]]:
+    """Values of fixed policies, or why none of them has one."""
+    if not fixed:
+        return [], {}
+    try:
         with bar("evaluating") as progress:
-            found.append(
-                log.value(
-                    fixed,
-                    period=terms.period,
-                    propensities=terms.propensities,
-                    resume=keep("value"),
-                    progress=progress,
-                )
+            found = log.value(
+                fixed,
+                period=terms.period,
+                propensities=terms.propensities,
+                resume=keep("value"),
+                progress=progress,
             )
-    if learning:
-        learned, refused = _replayed(log, learning, terms, answers, keep)
-        found += learned
-        if not found:
-            alike = len(set(refused.values())) == 1
-            words = (why if alike else f"{name}: {why}" for name, why in refused.items())
-            raise CannotAnswer("; ".join(dict.fromkeys(words)))
-        found[-1] = found[-1].without(refused, watched=terms.learn == "all")
-    return found
+    except CannotAnswer as error:
+        return [], dict.fromkeys(fixed, str(error))
+    return [found], {}
 
 
 def _replayed(
@@ -147,13 +156,27 @@ def _replayed(
 
 
 def told(log: Log, one: Candidate, answers: Answers, keep: Keep) -> Facts:
-    """What the log tells a policy, asked once."""
+    """What the log tells a policy, asked once.
 
-    def ask() -> Facts:
-        with bar("what the log tells the policy") as progress:
-            return Facts.of(log, with_memory=one.remembers, resume=keep("told"), progress=progress)
+    The noise comes with the memory. Where a log cannot tell these, a policy that needs no memory is
+    told the spread of rewards instead.
+    """
 
-    return answers.ask(f"facts {one.remembers}", ask)
+    def asked(with_memory: bool) -> Facts:
+        def ask() -> Facts:
+            with bar("what the log tells the policy") as progress:
+                return Facts.of(
+                    log, with_memory=with_memory, resume=keep("told"), progress=progress
+                )
+
+        return answers.ask(f"facts {with_memory}", ask)
+
+    if one.remembers:
+        return asked(True)
+    try:
+        return asked(one.hears)
+    except CannotAnswer:
+        return asked(False)
 
 
 def _joined(found: list[Value]) -> Value:

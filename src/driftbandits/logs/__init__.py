@@ -29,7 +29,7 @@ from .recorder import Recorder
 from .schema import CannotAnswer, Catalogue, Encoder, LogError, Schema
 from .sums import Sums
 from .value import Value
-from .verdict import Drift
+from .verdict import Drift, Question
 from .world import LogModel
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "LogError",
     "LogModel",
     "Memory",
+    "Question",
     "Recorder",
     "Schema",
     "Sums",

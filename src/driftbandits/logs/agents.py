@@ -77,8 +77,11 @@ class _Life:
     def hand_in(self, now: float) -> None:
         """The rewards that had come by ``now``, in order."""
         while self._waiting and self._waiting[0][0] <= now:
-            came, _, id, reward = heapq.heappop(self._waiting)
-            self.agent.reward(id, reward, now=came)
+            came, row, id, reward = heapq.heappop(self._waiting)
+            try:
+                self.agent.reward(id, reward, now=came)
+            except ValueError as error:
+                raise CannotAnswer(f"row {row}: the agent refuses its reward: {error}") from None
 
 
 def _copy(agent: Agent) -> Agent:

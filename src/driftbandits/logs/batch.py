@@ -14,7 +14,7 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 # What `chosen` is where the log has nothing there.
-MISSING = -2
+MISSING = int(np.iinfo(np.int64).min)
 # Fields that are not one entry per row.
 _SHARED = ("vectors", "blocks", "labels", "table")
 

@@ -29,7 +29,7 @@ def is_fixed(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a policy is told about a log: longest action, spread of rewards, noise, memory."""
+    """What a policy is told about a log: its longest action, its noise, its best memory."""
 
     longest: float
     noise: float
@@ -93,6 +93,12 @@ class Candidate:
         return bool(self._open)
 
     @property
+    def hears(self) -> bool:
+        """Whether it is told a noise: one that estimates the noise, where none is given, is not."""
+        noise = inspect.signature(self.kind).parameters.get("noise")
+        return noise is not None and noise.default is not None and "noise" not in self.settings
+
+    @property
     def _open(self) -> set[str]:
         takes = set(inspect.signature(self.kind).parameters)
         return (takes & {"gamma", "window", "period", "length", "horizon"}) - set(self.settings)
@@ -101,8 +107,9 @@ class Candidate:
         """The policy for a log.
 
         ``dim`` and ``action_bound`` come from the log; the bound is at least ``least_bound``.
-        ``noise``, and ``gamma``, ``window``, ``period`` or ``length`` from the best memory of
-        `Log.memory`, unless given.
+        ``gamma``, ``window``, ``period`` and ``length`` come from the best memory of `Log.memory`,
+        and ``noise`` is that of the facts, unless given. A policy that estimates its noise is told
+        none.
         """
         told: dict[str, Any] = {
             "dim": log.dim,
@@ -114,8 +121,9 @@ class Candidate:
             "length": int(facts.memory),
             "horizon": int(log.decisions()),
         }
-        takes = inspect.signature(self.kind).parameters
-        wanted = {"dim", "action_bound", "noise", *self._open} & set(takes)
+        wanted = {"dim", "action_bound", *self._open} & set(inspect.signature(self.kind).parameters)
+        if self.hears:
+            wanted.add("noise")
         filled = {key: value for key, value in told.items() if key in wanted}
         try:
             return self.kind(**{**filled, **self.settings})

@@ -115,16 +115,13 @@ def _number(text: str | None) -> float:
 
 
 def seconds(array: Any, name: str, unit: str) -> Array:
-    """A column of timestamps, dates, texts or numbers as seconds; nulls become NaN."""
+    """A column of timestamps, dates, durations, texts or numbers as seconds; nulls become NaN."""
     if is_text(array.type):
         array = _parsed_times(array, name)
     if pa.types.is_date(array.type):
         array = pc.cast(array, pa.timestamp("us"))
-    if pa.types.is_timestamp(array.type):
+    if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
         # float64 seconds resolve a quarter of a microsecond; what is finer is rounded.
-        ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
-        return floats(ticks, name) * SECONDS[array.type.unit]
-    if pa.types.is_duration(array.type):
         ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
         return floats(ticks, name) * SECONDS[array.type.unit]
     if pa.types.is_integer(array.type):

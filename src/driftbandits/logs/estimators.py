@@ -28,11 +28,12 @@ def replayed(table: pd.DataFrame, *, watched: bool) -> pd.DataFrame:
     return table.assign(estimator=named.where(table["policy"] != LOGGING, table["estimator"]))
 
 
-def unanswered(policies: Sequence[str], *, watched: bool) -> pd.DataFrame:
-    """Rows without numbers of policies that cannot be replayed at all."""
+def unanswered(policies: Sequence[str], *, watched: bool | None) -> pd.DataFrame:
+    """Rows without numbers of policies that have no answer; ``watched`` is None for fixed ones."""
     rows = [
         (policy, "all", name, float("nan"), float("nan"), float("nan"), 0, 0.0)
         for policy in policies
         for name in ("IPS", "SNIPS", "DM", "DR")
     ]
-    return replayed(pd.DataFrame(rows, columns=COLUMNS), watched=watched)
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table if watched is None else replayed(table, watched=watched)

@@ -142,14 +142,15 @@ def _blank(frame: pd.DataFrame, mine: pd.Series[bool], *, model: bool) -> None:
 
 def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
     moments, unit = cell.moments, np.eye(6)
+    spreadless = moments.constant or moments.blurred
 
     def row(name: str, found: Mean) -> tuple[Any, ...]:
         # Zeros alone have no spread, so they say nothing of how wrong the mean can be.
-        told = name == "DM" or not (moments.unrewarded or moments.constant)
+        told = name == "DM" or not (moments.unrewarded or spreadless)
         worth = min(moments.effective, 1.0 + found.freedom)
         error = found.error if told else float("nan")
         low, high = t_interval(found.mean, error, worth, found.skewness)
-        if moments.constant and cell.anytime is not None and name in ("mean", "IPS", "SNIPS", "DR"):
+        if spreadless and cell.anytime is not None and name in ("mean", "IPS", "SNIPS", "DR"):
             low, high = cell.anytime.interval()
         if cell.anytime is not None and LOGGING not in name:  # a mean reward lies within bounds
             low, high = np.clip([low, high], cell.anytime.least, cell.anytime.largest).tolist()

@@ -19,7 +19,7 @@ from .passes import Pass
 from .reading import LogReader, Progress
 from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
-from .setup import Setup
+from .setup import IMPOSSIBLE, Setup
 from .units import Stretches, is_aggregated, of_same_time, of_size
 
 # Memories within this many log units of the best, or within two standard errors, do as well.
@@ -123,7 +123,7 @@ class Memory:
         """Configuration of a policy with the best memory."""
         why = say_hours(self.hours)
         if not self.setup.possible:
-            why = "features are too large or too small for D-LinUCB; scale them to use it"
+            why = IMPOSSIBLE
         elif np.isinf(self.best):
             forgets = np.isfinite(self.predictor)
             why = "loses least in a model of the log" if forgets else "nothing to forget"

@@ -25,6 +25,7 @@ def _occurrences(order: int) -> Array:
 
 
 _PAIRS, _TRIPLES, _FOURS = (_occurrences(order) for order in (2, 3, 4))
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class Mean(NamedTuple):
@@ -49,6 +50,7 @@ class Moments:
         # Of all but the first, entries with ascending indices alone.
         self.first, self.second, self.third, self.fourth = (np.zeros((6,) * k) for k in range(1, 5))
         self.weights, self.largest = 0.0, 0.0
+        self.least_reward, self.most_reward = np.inf, -np.inf
 
     def add(self, numbers: Array, count: Array) -> None:
         """Further rows (n, 6)."""
@@ -57,6 +59,9 @@ class Moments:
         moments(rows, count, self.first, self.second, self.third, self.fourth)
         self.weights += float((count * numbers[:, WEIGHT] ** 2).sum())
         self.largest = max(self.largest, float(numbers[:, WEIGHT].max(initial=0.0)))
+        reward = numbers[:, REWARD]
+        self.least_reward = min(self.least_reward, float(reward.min(initial=np.inf)))
+        self.most_reward = max(self.most_reward, float(reward.max(initial=-np.inf)))
 
     def merge(self, other: Moments) -> None:
         """Add the rows of another."""
@@ -65,6 +70,8 @@ class Moments:
             mine += theirs
         self.weights += other.weights
         self.largest = max(self.largest, other.largest)
+        self.least_reward = min(self.least_reward, other.least_reward)
+        self.most_reward = max(self.most_reward, other.most_reward)
 
     @property
     def _sums(self) -> tuple[Array, ...]:
@@ -83,9 +90,20 @@ class Moments:
     @property
     def constant(self) -> bool:
         """Whether all rewards are equal, so that their spread tells nothing."""
-        mean = self.first[REWARD] / self.first[ONE]
-        variance = self.second[REWARD, REWARD] / self.first[ONE] - mean**2
-        return bool(variance <= 1e-12 * mean**2)
+        return self.least_reward == self.most_reward
+
+    @property
+    def blurred(self) -> bool:
+        """Whether rewards differ by so little for their size that rounding hides their spread."""
+        centre = np.eye(6)[REWARD] - self.first[REWARD] / self.first[ONE] * np.eye(6)[ONE]
+        squares = float(centre @ (self.second * _PAIRS) @ centre)
+        bulk = float(np.abs(centre) @ np.abs(self.second * _PAIRS) @ np.abs(centre))
+        return not self.constant and squares <= self._rounding * bulk
+
+    @property
+    def _rounding(self) -> float:
+        """Relative error that sums over the rows may have."""
+        return _EPS * max(self.rows, 1000)
 
     def mean(self, direction: Array) -> Mean:
         """Mean of a combination of the numbers."""
@@ -105,12 +123,15 @@ class Moments:
         if self.rows < 2:
             return Mean(mean, float("nan"), 0.0, 0.0)
         squares = max(float(centre @ (self.second * _PAIRS) @ centre), 0.0)
-        cubes = float(np.einsum("ijk,i,j,k", self.third * _TRIPLES, *[centre] * 3))
+        threes = self.third * _TRIPLES
+        cubes = float(np.einsum("ijk,i,j,k", threes, *[centre] * 3))
+        solid = float(np.einsum("ijk,i,j,k", np.abs(threes), *[np.abs(centre)] * 3))
         fours = self.fourth * _FOURS
         fourths = float(np.einsum("ijkl,i,j,k,l", fours, *[centre] * 4))
         bulk = float(np.einsum("ijkl,i,j,k,l", np.abs(fours), *[np.abs(centre)] * 4))
         error = float(np.sqrt(squares * self.rows / (self.rows - 1)) / total)
-        skewness = cubes / squares**1.5 if squares > 0.0 else 0.0
-        # Means far above their spread leave nothing but rounding of the fourth moment.
+        # Means far above their spread leave nothing but rounding of the third and fourth moments.
+        skewed = squares > 0.0 and abs(cubes) > self._rounding * solid
+        skewness = cubes / squares**1.5 if skewed else 0.0
         known = fourths > max(1e-10 * bulk, squares**2 / self.rows)
         return Mean(mean, error, skewness, squares**2 / fourths if known else float(self.rows))

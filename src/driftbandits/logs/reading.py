@@ -72,7 +72,10 @@ class LogReader:
         self._decisions: float | None = None
         self._rows: int = 0
         self._scales: Any = None
-        self._numbered: bool | None = None
+        # Decided once: names that are met later must not change what a number means.
+        self._numbered = self._layout.by_number or _are_numbers(
+            schema.arm_names or self.action_names
+        )
         self.dated = is_dated(column(peek, schema.time), schema.time, schema.unit)
 
     @property
@@ -258,12 +261,13 @@ class LogReader:
         if self.schema.chosen is None:
             raise LogError("the schema must name the column of what was chosen")
         found = column(table, self.schema.chosen)
-        if pa.types.is_integer(found.type) and self._names_are_numbers():
-            found = found.cast(pa.string())
+        if self._numbered:
+            found = _number_names(found, self.schema.chosen)
         if is_text(found.type):
             where = positions(found, sets, self.names)
-            if (where < 0).all() and len(where):
-                self._refuse_names(found)
+            named = where != MISSING
+            if named.any() and (where[named] < 0).all():
+                self._refuse_names(found[int(named.argmax())].as_py())
             return where
         values = floats(found, self.schema.chosen)
         whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2**62)
@@ -271,21 +275,11 @@ class LogReader:
         chosen[np.isnan(values)] = MISSING
         return chosen
 
-    def _names_are_numbers(self) -> bool:
-        """Whether actions are called by numbers that do not count from 0: 101, 205, 999."""
-        if self._layout.by_number:
-            return True
-        if self._numbered is None:
-            names = self.action_names
-            digits = bool(names) and all(name.isdecimal() for name in names)
-            self._numbered = digits and set(names) != {str(k) for k in range(len(names))}
-        return self._numbered
-
-    def _refuse_names(self, found: Any) -> None:
+    def _refuse_names(self, example: str) -> None:
         """Say that no name of what was chosen is one of an action's."""
         known = ", ".join(repr(name) for name in self.action_names[:5])
         raise LogError(
-            f"column {self.schema.chosen!r} has names such as {found[0].as_py()!r}, and none is "
+            f"column {self.schema.chosen!r} has names such as {example!r}, and none is "
             f"that of an action ({known}); give the names of arms: arms=('a', 'b') (--arms a,b)"
         )
 
@@ -305,6 +299,23 @@ class LogReader:
         found = {k: v for k, v in (table.schema.metadata or {}).items() if v.isdigit()}
         left_out = [f"{v.decode()} {k.decode()} left out" for k, v in found.items() if v != b"0"]
         self.notes = (*self.source.notes, *left_out)
+
+
+def _are_numbers(names: tuple[str, ...]) -> bool:
+    """Whether actions are called by numbers that do not count from 0: 101, 205, 999."""
+    digits = bool(names) and all(name.isdecimal() for name in names)
+    return digits and set(names) != {str(k) for k in range(len(names))}
+
+
+def _number_names(found: Any, name: str) -> Any:
+    """Numbers as the names that they are; whole numbers with gaps may come as floats."""
+    if pa.types.is_integer(found.type):
+        return found.cast(pa.string())
+    if not pa.types.is_floating(found.type):
+        return found
+    values = floats(found, name).tolist()
+    said = [None if v != v else str(int(v)) if v.is_integer() else str(v) for v in values]
+    return pa.array(said, pa.string())
 
 
 def _rounded(propensity: Array) -> Array:

@@ -52,7 +52,7 @@ class _Seconds:
 
 
 class _Outside:
-    """Indices outside their sets, in words; -1 stands for a name or a number that none has."""
+    """Indices outside their sets, in words; those below 0 stand for names that none has, too."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
@@ -60,7 +60,7 @@ class _Outside:
     def __getitem__(self, row: int) -> str:
         chosen, size = self._batch.chosen[row], self._batch.size[row]
         if chosen < 0:
-            return f"{chosen}, no action of the set has this name or index"
+            return "no action of the set has this name or index"
         return f"{chosen}, and indices count from 0 to {size - 1}; if it is a name, give all names"
 
 

@@ -13,6 +13,8 @@ from .passes import Pass
 
 # γ beyond which a discount is never forgetting, to double precision of its sums.
 _LONGEST = 1e12
+# Why a snippet has another policy; see `Setup.possible`.
+IMPOSSIBLE = "features are too large or too small for D-LinUCB; scale them to use it"
 
 
 @dataclass(frozen=True)

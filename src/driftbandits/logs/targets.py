@@ -16,7 +16,7 @@ from ..policies import Policy, load
 from .batch import Batch, Ints
 from .columns import column, floats, is_list
 from .reading import LogReader
-from .schema import LogError
+from .schema import CannotAnswer, LogError
 
 # Probabilities of all actions of all rows, one after another: shape (Σ size,).
 Target = Callable[[LogReader, Batch], Array]
@@ -157,7 +157,7 @@ def frozen(policy: Policy) -> Target:
                 choice = player.select(batch.actions(i, log.blocks))
             except ValueError as error:
                 words = f"row {batch.row[i]}: {policy.label} cannot choose: {error}"
-                raise LogError(words) from None
+                raise CannotAnswer(words) from None
             out[first[i] + choice] = 1.0
         return out
 

@@ -102,18 +102,20 @@ def csv_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
 def _marks(path: Path) -> tuple[str, str]:
     """What separates the columns of a CSV file, and what is its decimal point.
 
-    Semicolons and tabs separate where the header has them and no comma; a comma is the decimal
-    point where the first rows have it within numbers and no point.
+    Tabs separate where the file is called ``.tsv``, and elsewhere the commonest of comma,
+    semicolon and tab in the header, outside quotes. Where it is not the comma, a comma is the
+    decimal point if the first rows have it within numbers and no point.
     """
     with opened(path) as file:
         head = file.readline(_BLOCK)
         rows = file.readlines(1 << 16)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise LogError(f"{path.name} is in UTF-16; save it as UTF-8")
-    marks = [mark for mark in ";\t" if mark.encode() in head]
-    if b"," in head or not marks:
+    bare = b"".join(head.split(b'"')[::2])
+    tabs = ".tsv" in (suffix.lower() for suffix in path.suffixes)
+    between = "\t" if tabs else max(",;\t", key=lambda mark: bare.count(mark.encode()))
+    if between == ",":
         return ",", "."
-    between = max(marks, key=lambda mark: head.count(mark.encode()))
     fields = [field for row in rows for field in row.strip().split(between.encode())]
     commas = any(_NUMBER.fullmatch(field) for field in fields)
     points = any(_NUMBER.fullmatch(field.replace(b".", b",")) for field in fields if b"." in field)

@@ -51,6 +51,7 @@ class Value:
         refused: What the log cannot answer, and why.
         warnings: What to keep in mind about the numbers.
         watched: Whether learning policies learned from all rows, as if they had watched the logger.
+        doubted: Policies whose numbers cannot be trusted; ``refused`` says why.
     """
 
     table: pd.DataFrame
@@ -60,30 +61,31 @@ class Value:
     refused: tuple[str, ...]
     warnings: tuple[str, ...]
     watched: bool = False
+    doubted: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The answer in words: one sentence per policy, then what was logged and lost."""
-        names = self.table["policy"].unique()
-        doubted = {n for n in names if any(line.startswith(f"{n}: ") for line in self.refused)}
-        said = say_values(self.table, self.acceptance, watched=self.watched, doubted=doubted)
+        said = say_values(self.table, self.acceptance, watched=self.watched, doubted=self.doubted)
         if self.lost is None:
             return said
         told = self.table["estimate"].notna() & (self.table["policy"] != LOGGING)
-        judged = dict.fromkeys(self.table["policy"][told & (self.table["estimator"] != "DM")])
+        model = self.table["estimator"].isin(variants("DM"))
+        judged = dict.fromkeys(self.table["policy"][told & ~model])
         return (*said, say_lost(self.lost, ", ".join(judged)))
 
-    def without(self, reasons: Mapping[str, str], *, watched: bool) -> Self:
-        """This answer, and rows without numbers of policies that cannot be replayed, with reasons.
+    def without(self, reasons: Mapping[str, str], *, watched: bool | None) -> Self:
+        """This answer, and rows without numbers of policies that have none, with reasons.
 
         Args:
             reasons: Why not, by policy.
-            watched: Whether these policies were to learn from all rows.
+            watched: Whether these policies were to learn from all rows; None for fixed ones.
         """
         if not reasons:
             return self
         rows = unanswered(list(reasons), watched=watched)
-        words = [f"{name}: it cannot be replayed: {why}" for name, why in reasons.items()]
+        done = "evaluated" if watched is None else "replayed"
+        words = [f"{name}: it cannot be {done}: {why}" for name, why in reasons.items()]
         table = pd.concat([self.table, rows], ignore_index=True)
         return replace(self, table=table, refused=(*self.refused, *words))
 
@@ -130,12 +132,13 @@ def value(
     limits = evaluation.bounds or (-np.inf, np.inf)
     asked = {name: stamp(policy) for name, policy in policies.items()}
     question = f"value {asked} {evaluation.periods} {propensities}"
-    work = {"evaluation": evaluation, "model": model, "shares": estimated}
+    asking = _Asking()
+    work = {"evaluation": evaluation, "model": model, "shares": estimated, "asking": asking}
     with Checkpoint(resume, log, question, work) as kept:
         for batch in kept.batches(progress=progress):
             p = batch.propensity if estimated is None else estimated(batch)
-            chances = {name: np.ascontiguousarray(t(log, batch)) for name, t in targets.items()}
-            numbers = {name: np.zeros((len(batch), 6)) for name in targets}
+            chances = asking.chances(targets, log, batch)
+            numbers = {name: np.zeros((len(batch), 6)) for name in chances}
             usable = batch.known & np.isfinite(p)
             for part, theta in model.pieces(batch):
                 for name, table in numbers.items():
@@ -146,7 +149,33 @@ def value(
     for target in targets.values():
         if isinstance(target, Named):
             target.check(log)
-    return summary(log, evaluation, list(policies), propensities)
+    for name in asking.refused:
+        evaluation.cells.pop(name, None)
+    able = [name for name in policies if name not in asking.refused]
+    return summary(log, evaluation, able, propensities).without(asking.refused, watched=None)
+
+
+class _Asking:
+    """What fixed policies play, and why some of them cannot."""
+
+    def __init__(self) -> None:
+        self.refused: dict[str, str] = {}
+
+    def chances(
+        self, targets: Mapping[str, Target], log: LogReader, batch: Batch
+    ) -> dict[str, Array]:
+        """Probabilities by policy, of those that have not refused a row so far."""
+        out = dict[str, Array]()
+        for name, target in targets.items():
+            if name in self.refused:
+                continue
+            try:
+                out[name] = np.ascontiguousarray(target(log, batch))
+            except CannotAnswer as error:
+                self.refused[name] = str(error)
+        if targets and not out:
+            raise CannotAnswer("; ".join(dict.fromkeys(self.refused.values())))
+        return out
 
 
 def _count(
@@ -246,18 +275,32 @@ def summary(
             "anytime intervals: they need the least and the largest possible reward "
             "(reward_bounds), which the log cannot tell"
         )
-    if evaluation.cells[LOGGING][ALL].moments.constant:
+    logged = evaluation.cells[LOGGING][ALL].moments
+    if logged.constant:
         refused.append("t intervals: all rewards are equal, so nothing tells how far off means are")
+    elif logged.blurred:
+        refused.append(
+            "t intervals: rewards differ by so little for their size that rounding hides it; "
+            "subtract a number from all of them"
+        )
     if evaluation.skipped:
         warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
     if propensities == "estimated":
         warnings.append("propensities are estimated: right only if the logger ignored contexts")
+    doubted = []
     for name in candidates:
         answer, words = _trust(evaluation, name, log.action_names)
         (warnings if answer else refused).extend(words)
-    lost = evaluation.lost(candidates)
+        if not answer:
+            doubted.append(name)
     return Value(
-        evaluation.table(), evaluation.weights(), lost, {}, tuple(refused), tuple(warnings)
+        table=evaluation.table(),
+        weights=evaluation.weights(),
+        lost=evaluation.lost(candidates),
+        acceptance={},
+        refused=tuple(refused),
+        warnings=tuple(warnings),
+        doubted=tuple(doubted),
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .memory import say_hours, say_memory
 from .periods import say_time
-from .setup import Setup
+from .setup import IMPOSSIBLE, Setup
 
 ALPHA = 0.05
 
@@ -142,7 +142,7 @@ class Drift:
         row = self.evidence.loc[self.evidence["best"]].iloc[0]
         why = say_hours(row["hours"])
         if not self.setup.possible:
-            why = "features are too large or too small for D-LinUCB; scale them to use it"
+            why = IMPOSSIBLE
         elif np.isinf(row["memory"]):
             why = "forgetting costs more than it brings, in a model of the log"
         return f"policy = {self.setup.code(float(row['memory']))}  # {why}"
