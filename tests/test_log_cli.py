@@ -56,6 +56,17 @@ def test_memory(log: Path, tmp_path: Path) -> None:
     assert not (tmp_path / ".memory.part.npz").exists()
 
 
+def test_rows_without_a_reward_are_not_left_out_in_silence(tmp_path: Path) -> None:
+    frame = world(kind="rotate", rounds=200, noise=0.3).frame
+    frame.loc[::4, "reward"] = np.nan
+    frame.to_parquet(tmp_path / "log.parquet")
+    for words in (["drift", "--simulations", 59], ["memory"]):
+        told = run(words[0], tmp_path / "log.parquet", *words[1:]).output
+        assert "rows without a reward, which are left out: 50" in told
+        told = run(words[0], tmp_path / "log.parquet", *words[1:], "--mature-after", 1).output
+        assert "rows without a reward" not in told
+
+
 def test_value(log: Path, tmp_path: Path) -> None:
     words = ["--policy", "uniform", "--policy", "D-LinUCB", "--policy", "LinUCB:ridge=1.0"]
     result = run("value", log, "--out", tmp_path, "--reward-bounds", "-5", "5", *words)

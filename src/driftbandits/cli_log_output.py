@@ -19,6 +19,7 @@ from .cli_log_options import Command
 from .core.storage import atomic_write
 from .logs.reading import LogReader
 from .logs.reading import Progress as Report
+from .logs.rows import say_open
 
 console = Console(stderr=True)
 _COLUMNS = (
@@ -87,11 +88,13 @@ def _number(value: float) -> str:
 
 
 def say_dropped(log: LogReader) -> None:
-    """What was dropped in the latest pass; nothing is dropped in silence."""
+    """What was dropped or left out in the latest pass; nothing is in silence."""
     if log.findings.total:
         row, reason = log.findings.examples[0]
         words = f"{log.findings.total:,} rows were dropped; the first is row {row}: {reason}"
         say([f"{words} (`log check` counts them by reason)"])
+    if log.findings.open and log.schema.mature_after is None:
+        say([say_open(log.findings.open, log.schema.default)])
     say(log.notes)
 
 

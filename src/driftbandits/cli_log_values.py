@@ -192,10 +192,9 @@ def _joined(found: list[Value]) -> Value:
 @click.option(
     "--rule",
     type=click.Choice(RULES),
-    default="wait",
-    show_default=True,
     help="Until a reward is known: wait; assume the default and amend it (clicks); or, for agents, "
-    "hold everything until the decision closes.",
+    "hold everything until the decision closes. Agents assume unless told otherwise, policies "
+    "wait.",
 )
 @click.option(
     "--wait",
@@ -211,11 +210,12 @@ def _joined(found: list[Value]) -> Value:
     "interrupted command continues.",
 )
 def fit(
-    policies: tuple[str, ...], rule: Rule, wait: float | None, out: Path, **options: Any
+    policies: tuple[str, ...], rule: Rule | None, wait: float | None, out: Path, **options: Any
 ) -> None:
     """A policy or an agent that has learned the log, equal to having lived through it."""
     if len(policies) != 1 or is_fixed(policies[0]):
         raise click.UsageError("fit needs one --policy that learns, such as D-LinUCB")
+    rule = rule or ("wait" if wait is None else "assume")
     if wait is None and rule == "hold":
         raise click.UsageError("rule hold is for agents: give --wait and --features")
     one, features = Candidate.parse(policies[0]), features_of(options["features"])

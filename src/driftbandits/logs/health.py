@@ -15,6 +15,7 @@ from .periods import Periods, say_time
 from .propensities import ALARM, PropensityTests
 from .reading import LogReader, Progress
 from .resuming import Checkpoint, Resume
+from .rows import say_open
 
 _SAMPLE = 50_000
 _RARE = 0.01
@@ -286,11 +287,7 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
             f"logged propensities cannot be true (p below {ALARM:g} after {count} tests) in: {when}"
         )
     if tally.open and log.schema.mature_after is None:
-        out.append(
-            f"rows without a reward, which are left out: {tally.open}. If a missing one means "
-            f"{log.schema.default:g} after some hours, say after how many (mature_after, "
-            "--mature-after)"
-        )
+        out.append(say_open(tally.open, log.schema.default))
     if tally.repeats:
         out.append(
             f"{tally.repeats} rows repeat the row before them in everything that is logged; where "

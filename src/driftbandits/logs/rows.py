@@ -22,10 +22,14 @@ _WAITING = 65_536
 
 @dataclass
 class Findings:
-    """What was wrong: how many rows for each reason, and the first few with their numbers."""
+    """What was wrong: how many rows for each reason, and the first few with their numbers.
+
+    ``open`` are good rows without a reward.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
     examples: list[tuple[int, str]] = field(default_factory=list)
+    open: int = 0
 
     @property
     def total(self) -> int:
@@ -39,6 +43,14 @@ class Findings:
             self.counts[kind] = self.counts.get(kind, 0) + 1
             if len(self.examples) < _EXAMPLES:
                 self.examples.append((row, reason))
+
+
+def say_open(count: int, default: float) -> str:
+    """That rows without a reward are left out, and what to do if these are no clicks."""
+    return (
+        f"rows without a reward, which are left out: {count:,}. If a missing one means {default:g} "
+        "after some hours, say after how many (mature_after, --mature-after)"
+    )
 
 
 class _Seconds:
@@ -83,8 +95,10 @@ class Checker:
         """The rows that can be right; the others are stopped at or recorded."""
         reasons = self._reasons(batch)
         bad = np.array([reason != "" for reason in reasons]) if any(reasons) else None
+        good = batch if bad is None else batch.where(~bad)
+        self.findings.open += int(np.isnan(good.reward).sum())
         if bad is None:
-            return batch
+            return good
         wrong = [reason for reason in reasons if reason]
         if self.on_bad == "stop":
             lines = [f"row {r}: {w}" for r, w in zip(batch.row[bad], wrong, strict=True)]
@@ -96,7 +110,7 @@ class Checker:
                 "(on_bad='drop', --drop)"
             )
         self.findings.add(batch.row[bad], wrong)
-        return batch.where(~bad)
+        return good
 
     def _reasons(self, batch: Batch) -> list[str]:
         """One reason per row, empty for a good one; the first that applies."""

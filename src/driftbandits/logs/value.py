@@ -72,7 +72,11 @@ class Value:
         told = self.table["estimate"].notna() & (self.table["policy"] != LOGGING)
         model = self.table["estimator"].isin(variants("DM"))
         judged = dict.fromkeys(self.table["policy"][told & ~model])
-        return (*said, say_lost(self.lost, ", ".join(judged)))
+        names = (
+            f"{name} (in replay)" if self.acceptance.get(name, 1.0) < 1.0 else str(name)
+            for name in judged
+        )
+        return (*said, say_lost(self.lost, ", ".join(names)))
 
     def without(self, reasons: Mapping[str, str], *, watched: bool | None) -> Self:
         """This answer, and rows without numbers of policies that have none, with reasons.
