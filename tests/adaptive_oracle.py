@@ -323,7 +323,8 @@ class Definition:
 
     def density(self, error: Floats, scale: Floats) -> Floats:
         """Student-t, without what all have in common."""
-        freedom = self.degrees_of_freedom()
+        freedom, tails = self.degrees_of_freedom(), self.tails()
+        scale = scale ** min(1.0, 2 * tails.min() / tails.max())
         law = 1 + error**2 / (freedom * self.variance * scale)
         return np.asarray(scale**-0.5 * law ** (-(freedom + 1) / 2))
 
@@ -388,11 +389,15 @@ class Definition:
 
     # --- Noise ----------------------------------------------------------------------------------
 
+    def tails(self) -> Floats:
+        """Mean fourth powers of residuals below and above zero, in units of the variance."""
+        age = np.arange(len(self.fourths) - 1, -1, -1.0)
+        recent = 0.001 * 0.999**age @ np.array(self.fourths).reshape(-1, 2)
+        return np.asarray(1.5 * 0.999 ** len(self.fourths) + recent)
+
     def degrees_of_freedom(self) -> float:
         """Of the noise estimate, or of the t law with the lighter tail if those are fewer."""
-        age = np.arange(len(self.fourths) - 1, -1, -1.0)
-        tails = 0.001 * 0.999**age @ np.array(self.fourths).reshape(-1, 2)
-        kurtosis = 2 * (1.5 * 0.999 ** len(self.fourths) + tails.min())
+        kurtosis = 2 * self.tails().min()
         most = float(np.sum(0.99 ** np.arange(len(self.residuals)))) + 1.0
         return most if kurtosis <= 3 else min(most, 4 + 6 / float(kurtosis - 3))
 

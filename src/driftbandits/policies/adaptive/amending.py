@@ -31,6 +31,7 @@ from .noise import (
     degrees_of_freedom,
     estimate_variance,
     fourth_power,
+    scale_power,
 )
 from .state import (
     ANCHORED,
@@ -159,7 +160,7 @@ def _change_bank(
     judged: bool,
 ) -> float:
     """Correct the sums of a bank, and judge its experts by the new reward if the old one was."""
-    x, freedom = s.rows[bank], degrees_of_freedom(s)
+    x, freedom, phi = s.rows[bank], degrees_of_freedom(s), scale_power(s)
     y, difference = _seen_again(s, bank, old), (new - old) / deviation
     before = after = 0.0
     for j in range(int(s.counters[EXPERTS])):
@@ -168,7 +169,7 @@ def _change_bank(
         facts, weight = s.facts[e], weight_of(s, c, e, age)
         leave_out(s, e, bank, weight)
         error, scale = s.forecasts[bank, ERROR, j], s.forecasts[bank, SCALE, j]
-        variance = freedom * s.counters[VARIANCE] * scale
+        variance = freedom * s.counters[VARIANCE] * scale**phi
         was, now = error**2, (error + difference) ** 2
         ratio = np.log((1.0 + was / variance) / (1.0 + now / variance))
         s.forecasts[bank, LAW, j] = 0.5 * (freedom + 1.0) * ratio

@@ -4,6 +4,9 @@ Outliers on both sides call for a law of heavy tails, whose centre is the mean t
 and sales lie on one side: most rewards are zero. There the centre of such a law would be near zero,
 and whoever predicts zeros after a run of them would gain weight. Least squares find the mean of any
 law. So the lighter of the two tails decides: κ̂ is twice its mean fourth power.
+
+Under least squares an outlier speaks for whoever was least sure, by its scale alone. So where the
+outliers lie on one side, all have the same scale, and only errors count.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ OUTLIER = 25.0  # squares in κ̂, in units of σ̂², are at most this: no sing
 LEAST_RATIO = 1e-12  # σ̂² in units of what rewards vary by is at least this: they may have no noise
 LEAST_LIKELIHOOD = -600.0  # of an expert, in nats below the best: no weight is lost
 LEAST_LAW = -300.0  # of a running mean, in nats: no weight is lost
+LOPSIDED = 2.0  # ratio of the two tails from which outliers lie on one side; chance makes it 1.3
 LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have been the same
 
 
@@ -56,6 +60,13 @@ def degrees_of_freedom(s: State) -> float:
     lighter = min(s.counters[TAIL_BELOW], s.counters[TAIL_ABOVE])
     most, excess = s.counters[COUNT] + 1.0, 2.0 * (lighter - NORMAL_TAIL)
     return float(min(most, 4.0 + 6.0 / excess)) if excess > 0.0 else float(most)
+
+
+@lean_kernel
+def scale_power(s: State) -> float:
+    """φ, where S^φ is the scale of a law: 1 unless one tail is twice as heavy as the other."""
+    below, above = s.counters[TAIL_BELOW], s.counters[TAIL_ABOVE]
+    return float(min(1.0, LOPSIDED * min(below, above) / max(below, above)))
 
 
 @precise_kernel
@@ -75,14 +86,18 @@ def _densities(laws: Array, power: float, least: float, floor: float, scales: Ar
 def write_laws(s: State) -> float:
     """LAW of all ``forecasts``: the density of the reward, up to a constant.
 
-        (1 + e²/(ν σ̂² S))^(−½ (ν + 1)) / √S
+        (1 + e²/(ν σ̂² S^φ))^(−½ (ν + 1)) / √S^φ
 
-    In each bank, relative to the largest such power. Returns the logarithm of the centred bank's
-    largest one, less that of the anchored bank's.
+    SCALE is S^φ from then on. In each bank, relative to the largest such power. Returns the
+    logarithm of the centred bank's largest one, less that of the anchored bank's.
     """
     lanes = (int(s.counters[EXPERTS]) + LANES - 1) // LANES * LANES
     freedom = degrees_of_freedom(s)
-    power = -0.5 * (freedom + 1.0)
+    power, phi = -0.5 * (freedom + 1.0), scale_power(s)
+    if phi < 1.0:
+        for group in range(3):
+            for j in range(lanes):
+                s.forecasts[group, SCALE, j] **= phi
     # Stage by stage for all three, since each number waits long for the one that it is made from.
     for group in range(3):
         errors, scales = s.forecasts[group, ERROR, :lanes], s.forecasts[group, SCALE, :lanes]
