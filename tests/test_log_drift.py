@@ -66,6 +66,38 @@ def test_the_date_of_a_jump_is_held_nine_times_in_ten() -> None:
     assert held >= 18
 
 
+def test_rewards_that_come_late_are_told_of_where_that_costs_power() -> None:
+    for share, late in ((0.0, False), (0.02, False), (0.05, True), (0.2, True)):
+        for kind in ("still", "jump"):
+            frame = world(kind=kind, rounds=400, noise=0.5).frame
+            # Half of the rewards come that late, the others at once or later still.
+            hours = np.array([0.0, share, share, 1.5 * share])[np.arange(400) % 4] * 399
+            frame["reward_time"] = frame["time"] + 3600.0 * hours
+            found = Log.open(frame).drift(simulations=59)
+            assert found.delay == pytest.approx(share * 399)
+            assert found.late == late
+            words = f"or more after their decisions, {share:.0%} of the log's time"
+            assert (words in found.sentence) == late
+            told = found.table.set_index("quantity")["value"]["median delay in hours"]
+            assert told == found.delay
+
+
+@pytest.mark.thorough
+def test_late_rewards_cost_power_where_that_is_said() -> None:
+    power = {
+        share: np.mean([_late(share, seed).drifting for seed in range(40)])
+        for share in (0.0, 0.02, 0.1)
+    }
+    # A difference of two shares of 40 logs has a standard error of at most 0.11.
+    assert min(power[0.0], power[0.02]) - power[0.1] > 2 * 0.11
+
+
+def _late(share: float, seed: int) -> Drift:
+    frame = world(kind="jump", rounds=500, size=0.3, seed=seed).frame
+    frame["reward_time"] = frame["time"] + 3600.0 * 500 * share
+    return Log.open(frame).drift(simulations=59, seed=seed)
+
+
 def test_a_steady_turn_has_no_date() -> None:
     found = asked(kind="rotate", rounds=800, noise=0.5)
     assert "no one change stands out" in found.sentence

@@ -28,6 +28,7 @@ from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from .batch import Batch, Ints
 from .dating import largest_change
+from .health import Sample
 from .levels import Levels
 from .memory import NOISE, grid
 from .passes import Pass, Stretch, single_units
@@ -86,13 +87,25 @@ def drift(
             "memory": study.lanes,
             "hours": study.lanes / log.rate,
             "evidence": study.plain.evidence - study.plain.evidence[-1],
-            "best": np.arange(len(study.lanes)) == best,
         }
     )
     setup = Setup.of(study.plain, best, scales=log.scales(), longest=study.longest)
     changed = largest_change(log, seed=seed) if p <= ALPHA else None
-    found = (p, payoffs, level, differences, contexts, when, evidence, setup, log.dated, changed)
-    return Drift(*found)
+    first, last = log.span()
+    return Drift(
+        p=p,
+        payoffs=payoffs,
+        level=level,
+        differences=differences,
+        contexts=contexts,
+        when=when,
+        evidence=evidence,
+        setup=setup,
+        dated=log.dated,
+        delay=study.delays.quantile(0.5),
+        span=(last - first) / 3600.0,
+        changed=changed,
+    )
 
 
 class _Study:
@@ -118,6 +131,7 @@ class _Study:
             Pass(self.lanes, width=width, blocks=1, series=total, noise=NOISE, widths=False)
             for _ in range(2)
         ]
+        self.delays = Sample("delays")
         self.levels = Levels(width=log.width, pool=self._pool)
         # One of each per pass.
         self._walks = [Stretches(log, clock=clock, cut=self.cut) for _ in range(2)]
@@ -135,6 +149,7 @@ class _Study:
         for rows, ends in self._walks[0].of(batches):
             self.whole_fit.take(rows)
             self.levels.expect(len(ends) - 1)
+            self.delays.add((rows.arrival - rows.time)[rows.known] / 3600.0)
             for fit, scale in zip(self.apart_fits, (None, level(rows, ends)), strict=True):
                 fit.take(self._centred(rows, ends, scale))
         if self.whole_fit.rows < 30:
