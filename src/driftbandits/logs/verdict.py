@@ -13,7 +13,8 @@ from .periods import say_time
 from .setup import Setup
 
 ALPHA = 0.05
-# Share of the log's time from which on delays cost power: 1/50 costs little, 1/20 half of it.
+# Share of the log's time from which on delays are told of. Of 60 logs with one jump in the middle,
+# 47 are found with no delay, 44 at 1/50, 21 at 1/20; a slow turn loses less.
 _LATE = 1.0 / 40.0
 
 
@@ -122,7 +123,7 @@ class Drift:
         return (
             f" Half of the rewards came {say_hours(self.delay)} or more after their decisions, "
             f"{self.delay / self.span:.0%} of the log's time: that makes drift harder to find, and "
-            "what moves faster leaves no trace."
+            "what moves faster may leave no trace."
         )
 
     def _largest(self) -> str:
