@@ -17,6 +17,7 @@ from . import (
     click_models,
     clicks,
     delays,
+    log_level,
     log_memory,
     log_replay,
     log_truth,
@@ -28,7 +29,7 @@ from .elsewhere import real
 from .elsewhere import section as elsewhere
 
 _REGRET = (rivals, elsewhere, real, delays, clicks, click_models, news, ablations)
-_LOGS = (log_truth, log_memory, log_replay, real_logs)
+_LOGS = (log_truth, log_level, log_memory, log_replay, real_logs)
 STUDIES: dict[str, ModuleType] = {study.NAME: study for study in (*_REGRET, *_LOGS)}
 
 

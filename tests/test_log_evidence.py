@@ -197,13 +197,17 @@ def test_the_answer_names_the_predictor_and_the_earner() -> None:
         found.table.loc[found.table["predictor"], "evidence"].iloc[0]
     )
     assert f"{say_memory(found.predictor)} decisions" in found.sentence
-    assert f"loses least with a memory of {say_memory(found.best)} decisions" in found.sentence
+    assert found.sentence.startswith(f"Recommended memory: {say_memory(found.best)} decisions (")
     assert f"gamma={1 - 1 / found.best:.6g}" in found.snippet
     drift = log.drift(simulations=59)
-    said = drift.evidence.iloc[int(drift.evidence["regret"].argmin())]
-    assert said["best"]
-    assert drift.evidence["best"].sum() == 1
-    assert f"gamma={1 - 1 / said['memory']:.6g}" in drift.snippet
+    # One memory is recommended, and it is the same in every answer.
+    assert drift.recommended == found.best
+    assert drift.snippet == found.snippet
+    assert f"{found.recommendation}." in drift.sentence
+    assert "predict" not in drift.sentence
+    told = drift.table.set_index("quantity")["value"]
+    assert told["recommended memory in decisions"] == found.best
+    assert told["recommended memory in hours"] == found.hours
 
 
 def test_without_sets_the_best_predictor_is_best() -> None:

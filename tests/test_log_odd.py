@@ -233,13 +233,16 @@ def test_rewards_that_are_all_equal_have_no_spread_to_judge_by() -> None:
 
 def test_rewards_that_differ_a_little_are_not_called_equal() -> None:
     spread = coin()["reward"] - 0.5
-    # Far from 0, but not too far: the interval is that of the differences.
+    # Far from 0: the interval is that of the differences.
     near = Log.open(coin().assign(reward=spread), arms=3).value({"u": "uniform"})
-    far = Log.open(coin().assign(reward=1e4 + spread), arms=3).value({"u": "uniform"})
-    ends, same = (v.of("logging", "mean")[["low", "high"]] for v in (far, near))
-    assert (ends - 1e4).to_numpy(float) == pytest.approx(same.to_numpy(float), abs=1e-3)
-    # So far that sums of squares hold rounding alone: no interval, and the true reason.
-    lost = Log.open(coin().assign(reward=1e8 + spread), arms=3).value({"u": "uniform"})
+    same = near.of("logging", "mean")[["low", "high"]]
+    for size in (1e4, 1e6, 1e8):
+        far = Log.open(coin().assign(reward=size + spread), arms=3).value({"u": "uniform"})
+        ends = far.of("logging", "mean")[["low", "high"]]
+        error = 4.0 * np.finfo(float).eps * size
+        assert (ends - size).to_numpy(float) == pytest.approx(same.to_numpy(float), abs=error)
+    # So far that rows hold rounding alone: no interval, and the true reason.
+    lost = Log.open(coin().assign(reward=1e13 + spread), arms=3).value({"u": "uniform"})
     assert np.isnan(lost.of("logging", "mean")["low"])
     assert any("so little for their size" in line for line in lost.refused)
     assert not any("are equal" in line for v in (near, far, lost) for line in v.refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -232,6 +233,81 @@ def test_moments_of_a_mean_are_their_definitions() -> None:
     far = Moments()
     far.add(numbers + np.array([0.0, 1e7, 0, 0, 0, 0]), count)
     assert np.isfinite(far.mean(np.eye(6)[1]).freedom)
+
+
+def test_pieces_far_from_zero_merge_as_their_rows_do() -> None:
+    # The definition in exact arithmetic: fractions.
+    rng, n = np.random.default_rng(6), 90
+    reward, weight = 1e6 + 0.3 * rng.normal(size=n), rng.choice([0.5, 1.0, 2.0], n)
+    numbers = np.stack([np.ones(n), reward, weight, weight * reward, reward, reward + 1.0], axis=1)
+    count = rng.integers(1, 4, n).astype(float)
+    whole, pieces = Moments(), Moments()
+    for first, second in ((0, 7), (7, 40), (40, n)):
+        part, halves = Moments(), np.array_split(np.arange(first, second), 3)
+        for rows in halves:
+            part.add(numbers[rows], count[rows])
+            whole.add(numbers[rows], count[rows])
+        pieces.merge(part)
+    pieces.merge(Moments())
+    x, w, c = ([Fraction(float(v)) for v in values] for values in (numbers[:, 3], weight, count))
+
+    def expected(below: list[Fraction]) -> list[float]:
+        total = Fraction(sum(a * b for a, b in zip(c, below, strict=True)))
+        ratio = sum((a * b for a, b in zip(c, x, strict=True)), Fraction(0)) / total
+        apart = [a * (b - ratio * v) for a, b, v in zip(c, x, below, strict=True)]
+        two, three, four = (float(sum(d**k for d in apart)) for k in (2, 3, 4))
+        error = np.sqrt(two * n / (n - 1)) / float(total)
+        return [float(ratio), error, three / two**1.5, two**2 / four]
+
+    of_mean, of_ratio = expected([Fraction(1)] * n), expected(w)
+    for one in (whole, pieces):
+        assert list(one.mean(np.eye(6)[3])) == pytest.approx(of_mean, rel=1e-8)
+        assert list(one.snips()) == pytest.approx(of_ratio, rel=1e-8)
+        assert one.mean(np.eye(6)[3]).mean == pytest.approx(of_mean[0], rel=1e-14)
+        assert one.snips().mean == pytest.approx(of_ratio[0], rel=1e-14)
+        # The difference of two numbers of a row: 1 throughout.
+        assert one.mean(np.eye(6)[5] - np.eye(6)[1])[:2] == pytest.approx((1.0, 0.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("rows", [37, 400])
+def test_rewards_far_from_zero_have_an_interval(rows: int) -> None:
+    rng = np.random.default_rng(7)
+    near = 0.3 * rng.normal(size=400)
+    frame = pd.DataFrame(
+        {
+            "time": 3600.0 * np.arange(400),
+            "chosen": rng.integers(0, 2, 400),
+            "propensity": 0.5,
+            "reward": 1e6 + near,
+        }
+    )
+    found = Log.open(frame, arms=2, rows=rows).value({"u": "uniform", "a": "action:0"}, period="90")
+    assert not any("t intervals" in line for line in found.refused)
+    for name, estimator in (("logging", "mean"), ("u", "IPS"), ("u", "SNIPS")):
+        for period, part in (("all", slice(None)), ("90 h", slice(90, 180))):
+            x, one = near[part], found.of(name, estimator, period)
+            assert one["estimate"] == pytest.approx(1e6 + x.mean(), rel=1e-14)
+            # Student's t, corrected for skewness.
+            error, d = x.std(ddof=1) / np.sqrt(len(x)), x - x.mean()
+            worth = min(float(len(x)), 1.0 + (d**2).sum() ** 2 / (d**4).sum())
+            skewness = (d**3).sum() / (d**2).sum() ** 1.5
+            ends = t_interval(0.0, error, worth, skewness)
+            width = (one["low"] - one["estimate"], one["high"] - one["estimate"])
+            assert width == pytest.approx(ends, abs=1e-9)
+    # SNIPS of an arm: its own rewards, by linearisation.
+    mine, one = near[frame["chosen"] == 0], found.of("a", "SNIPS")
+    assert one["estimate"] == pytest.approx(1e6 + mine.mean(), rel=1e-14)
+    assert 0.0 < one["high"] - one["low"] < 6.0 * mine.std() / np.sqrt(len(mine))
+
+
+def test_cutting_a_log_far_from_zero_changes_no_value() -> None:
+    frame = world(rounds=400, kind="rotate", logger="adaptive").frame
+    frame["reward"] = 1e6 + 0.3 * frame["reward"]
+    one, other = (
+        Log.open(frame, rows=rows).value({"u": "uniform"}, period="90").table for rows in (33, 400)
+    )
+    columns = ["estimate", "low", "high", "effective"]
+    pd.testing.assert_frame_equal(one[columns], other[columns], rtol=1e-12, atol=0.0)
 
 
 def test_zeros_alone_have_no_interval() -> None:

@@ -86,7 +86,8 @@ def memory(clock: str, out: Path | None, **options: Any) -> None:
     with bar("predicting") as progress:
         found = log.memory(clock=clock, resume=part(out, "memory"), progress=progress)
     click.secho(found.sentence, bold=True)
-    show(found.table.dropna(axis=1, how="all"))
+    names = {"best": "recommended", "predictor": "best predictor", "close": "predicts as well"}
+    show(found.table.dropna(axis=1, how="all").rename(columns=names))
     say_dropped(log)
     click.echo(found.snippet)
     write(out, "memory.csv", found.table[["memory", "hours", "evidence", "best"]])

@@ -69,7 +69,9 @@ def report(
 
         health = barred("checking", log.check, period=period)
         drifting = barred("drift", log.drift, simulations=simulations)
-        remembered = barred("memory", log.memory)
+        # Where payoffs drift, the answer about drift holds the one about memory.
+        remembered = drifting.remembered if drifting is not None else None
+        remembered = remembered or barred("memory", log.memory)
         found = list[Any]()
         # What one kind of policy cannot be told, the other may.
         for kind in (tuple(n for n in names if is_fixed(n) is fixed) for fixed in (True, False)):

@@ -180,14 +180,17 @@ def _memory(memory: Memory) -> str:
     known = {"hours": "Hours", "evidence": "Log-evidence", "regret": "Regret in a model"}
     shown = [name for name in known if memory.table[name].notna().any()]
     rows = [
-        [say_memory(row.memory), *(_cell(getattr(row, name)) for name in (*shown, "best"))]
+        [
+            say_memory(row.memory),
+            *(_cell(getattr(row, name)) for name in (*shown, "best", "predictor")),
+        ]
         for row in _records(memory.table)
     ]
-    head = ["Memory", *(known[name] for name in shown), "Best"]
+    head = ["Memory", *(known[name] for name in shown), "Recommended", "Best predictor"]
     return (
         _words([memory.sentence])
         + _figure("memory", "Log-evidence of every memory above that of never forgetting.")
-        + table("Evidence by memory, and the one for a policy.", head, rows)
+        + table("Evidence by memory, and the one that a policy should have.", head, rows)
     )
 
 
@@ -197,12 +200,8 @@ def _unanswered(report: LogReport) -> str:
 
 
 def _snippet(report: LogReport) -> str:
-    """The memory's, which was played in a model of the log, unless drift says otherwise."""
-    drift, memory = report.drift, report.memory
-    takes = (
-        memory is not None and np.isfinite(memory.predictor) and (drift is None or drift.drifting)
-    )
-    answer = memory if takes or drift is None else drift
+    """That of drift, which has the recommended memory where payoffs drift."""
+    answer = report.memory if report.drift is None else report.drift
     return "" if answer is None else f"<pre><code>{escape(answer.snippet)}</code></pre>"
 
 

@@ -32,11 +32,15 @@ def plot_memory(memory: Memory) -> Figure:
     close = place[table["close"].to_numpy()]
     half = 0.5 * (place[1] - place[0])
     axes.axvspan(
-        close.min() - half, close.max() + half, color=CHANGE, alpha=0.12, lw=0, label="do as well"
+        close.min() - half,
+        close.max() + half,
+        color=CHANGE,
+        alpha=0.12,
+        lw=0,
+        label="predict as well",
     )
-    if table["regret"].notna().any():
-        best = float(place[table["best"].to_numpy()][0])
-        axes.axvline(best, color=CHANGE, ls="--", lw=1, label="loses least in a model")
+    best = float(place[table["best"].to_numpy()][0])
+    axes.axvline(best, color=CHANGE, ls="--", lw=1, label="recommended")
     _memory_axis(axes, table["memory"].to_numpy(), table["hours"].to_numpy())
     axes.set(ylabel="log-evidence above never", title="Which memory predicts best")
     figure.legend(loc="outside lower center", ncols=2)

@@ -10,7 +10,7 @@ actions. Three questions are asked in this way, and a fourth about contexts:
   rewards are never negative, differences in shares of the level are tested too, and the larger
   p-value counts: differences that only grow and shrink with the level are the level's drift. Of
   hundreds of arms, those that are rarely played count as one.
-- level: does what all actions have in common drift?
+- level: does what all actions have in common drift? (`driftbandits.logs.levels`)
 - contexts: do the sets of actions drift? They matter for traffic, not for payoffs.
 """
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,22 @@ from ..core.arrays import Array, whole
 from ..core.randomness import stream
 from .batch import Batch, Ints
 from .dating import largest_change
+from .health import Sample
+from .levels import Levels
 from .memory import NOISE, grid
 from .passes import Pass, Stretch, single_units
 from .reading import LogReader, Progress
 from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
+from .series import AT_ONCE, evidence_of, from_neighbours, series
 from .setup import Setup
 from .stationary import Fit, Level, centred, pooled, simulated
 from .units import UNIT, Cut, Stretches, is_aggregated, of_same_time, of_size
 from .verdict import ALPHA, Drift, Question
 
 _LANES = 8
-# Most units in the series of levels and contexts, and rows whose rewards are simulated at once.
-_SERIES, _AT_ONCE = 20_000, 2048
+# Most units in the series of contexts.
+_SERIES = 20_000
 
 
 def drift(
@@ -71,11 +75,8 @@ def drift(
     payoffs = study.question("payoffs", study.plain)
     asked = [study.question("differences", one) for one in study.apart]
     differences = max((q for q in asked if q is not None), key=lambda q: q.p, default=None)
-    level = study.series_question("level", study.levels())
-    offered = study.context_means()
-    contexts = study.series_question("contexts", offered) if offered is not None else None
+    level, contexts = study.level_question(), study.context_question()
     assert payoffs is not None
-    assert level is not None
     answers = [q.p for q in (payoffs, level, differences) if q is not None]
     p = min(1.0, len(answers) * min(answers))
     gains = study.plain.trace
@@ -86,13 +87,25 @@ def drift(
             "memory": study.lanes,
             "hours": study.lanes / log.rate,
             "evidence": study.plain.evidence - study.plain.evidence[-1],
-            "best": np.arange(len(study.lanes)) == best,
         }
     )
     setup = Setup.of(study.plain, best, scales=log.scales(), longest=study.longest)
     changed = largest_change(log, seed=seed) if p <= ALPHA else None
-    found = (p, payoffs, level, differences, contexts, when, evidence, setup, log.dated, changed)
-    return Drift(*found)
+    first, last = log.span()
+    return Drift(
+        p=p,
+        payoffs=payoffs,
+        level=level,
+        differences=differences,
+        contexts=contexts,
+        when=when,
+        evidence=evidence,
+        setup=setup,
+        dated=log.dated,
+        delay=study.delays.quantile(0.5),
+        span=(last - first) / 3600.0,
+        changed=changed,
+    )
 
 
 class _Study:
@@ -106,19 +119,20 @@ class _Study:
         self.grouped = grouped
         self.stride = max(1, log.rows // UNIT // _SERIES)
         self.whole_fit = Fit(log.blocks, log.width)
-        series = simulations + 1
+        total = simulations + 1
         self.plain = Pass(
-            self.lanes, width=log.width, blocks=log.blocks, series=series, widths=False
+            self.lanes, width=log.width, blocks=log.blocks, series=total, widths=False
         )
         # Differences: absolute, and relative to the level.
         self._pool = pooled(log)
         width = log.width * (int(self._pool.max()) + 1)
         self.apart_fits = [Fit(1, width) for _ in range(2)]
         self.apart = [
-            Pass(self.lanes, width=width, blocks=1, series=series, noise=NOISE, widths=False)
+            Pass(self.lanes, width=width, blocks=1, series=total, noise=NOISE, widths=False)
             for _ in range(2)
         ]
-        self._units: list[Array] = []
+        self.delays = Sample("delays")
+        self.levels = Levels(width=log.width, pool=self._pool)
         # One of each per pass.
         self._walks = [Stretches(log, clock=clock, cut=self.cut) for _ in range(2)]
         self._levels = [Level(own=grouped) for _ in range(2)]
@@ -134,6 +148,8 @@ class _Study:
         level = self._levels[0]
         for rows, ends in self._walks[0].of(batches):
             self.whole_fit.take(rows)
+            self.levels.expect(len(ends) - 1)
+            self.delays.add((rows.arrival - rows.time)[rows.known] / 3600.0)
             for fit, scale in zip(self.apart_fits, (None, level(rows, ends)), strict=True):
                 fit.take(self._centred(rows, ends, scale))
         if self.whole_fit.rows < 30:
@@ -152,11 +168,10 @@ class _Study:
                 drawn = simulated(part, single, self.whole_fit, self.simulations, plain)
                 self.plain.take(drawn, single)
                 scales = (None, level(part, bounds))[: 2 if relative else 1]
-                for one, fit, scale in zip(self.apart, self.apart_fits, scales, strict=False):
-                    differences = self._centred(part, bounds, scale)
-                    drawn = simulated(differences, bounds, fit, self.simulations, apart)
-                    one.take(drawn, bounds)
-                self._units.append(self._unit_means(part, bounds))
+                differences = [self._centred(part, bounds, scale) for scale in scales]
+                self.levels.take(part, differences[0], bounds, self.apart_fits[0])
+                for one, fit, mine in zip(self.apart, self.apart_fits, differences, strict=False):
+                    one.take(simulated(mine, bounds, fit, self.simulations, apart), bounds)
 
     def _centred(self, rows: Stretch, ends: Ints, scale: Array | None) -> Stretch:
         """Rows as differences, rare arms pooled."""
@@ -166,50 +181,13 @@ class _Study:
     def _plain_units(self, rows: int) -> Ints:
         return single_units(rows, max(1, self.log.width // 16))
 
-    def _unit_means(self, rows: Stretch, ends: Ints) -> Array:
-        """Per unit: time, latest arrival, clock, Σ count, Σ count·(r − part of differences)."""
-        full = rows.vectors
-        if self.log.blocks > 1:
-            theta = self.apart_fits[0].theta.reshape(-1, self.log.width)
-            explained = np.einsum("ij,ij->i", full, theta[self._pool[rows.blocks]])
-        else:
-            explained = full @ self.apart_fits[0].theta[0]
-        weight = np.where(rows.known, rows.count, 0.0)
-        rest = np.where(rows.known, rows.reward[:, 0] - explained, 0.0) * weight
-        starts = ends[:-1]
-        arrival = np.where(rows.known, rows.arrival, -np.inf)
-        return np.stack(
-            [
-                rows.time[starts],
-                np.maximum(np.maximum.reduceat(arrival, starts), rows.time[ends[1:] - 1]),
-                rows.clock[starts],
-                np.add.reduceat(weight, starts),
-                np.add.reduceat(rest, starts),
-            ],
-            axis=1,
-        )
-
     def question(self, name: str, one: Pass) -> Question | None:
         """The answer that a pass has for its question; None where it saw nothing."""
         if one.state.scored[0] == 0:
             if name == "payoffs":
                 raise CannotAnswer(f"drift needs {one.unscored}")
             return None
-        gains = one.gains
-        memory = float(self.lanes[int(np.argmax(one.evidence))])
-        p = (1.0 + float((gains[1:] >= gains[0]).sum())) / len(gains)
-        return Question(name, float(gains[0]), p, memory, memory / self.log.rate)
-
-    def levels(self) -> Stretch:
-        """One row per stretch of units: the mean reward that differences do not explain."""
-        units = np.concatenate(self._units)
-        starts = np.arange(0, len(units), self.stride)
-        count = np.add.reduceat(units[:, 3], starts)
-        total = np.add.reduceat(units[:, 4], starts)
-        mean = np.where(count > 0, total / np.where(count > 0, count, 1.0), np.nan)
-        last = np.append(starts[1:], len(units)) - 1
-        arrival = np.maximum.reduceat(units[:, 1], starts)
-        return _series(units[starts, 0], arrival, units[last, 2], mean[:, None])
+        return self._answer(name, one.state.evidence)
 
     def context_means(self) -> Stretch | None:
         """One row per unit: the mean vector of what could be played; None where it never varies."""
@@ -234,50 +212,48 @@ class _Study:
         values = values[:, np.ptp(values, axis=0) > 1e-12 * (1.0 + np.abs(values).max(axis=0))]
         if values.shape[1] == 0 or len(values) < 30:
             return None
-        return _series(time, time, clock, values)
+        return series(time, time, clock, values)
 
-    def series_question(self, name: str, rows: Stretch) -> Question | None:
-        """Drift of the mean of one or several series, calibrated by random signs per unit."""
-        rows = rows.part(rows.known)
-        mean = rows.reward.mean(axis=0)
-        evidence = np.zeros((len(self.lanes), self.simulations + 1))
-        for j in range(len(mean)):
-            one = Pass(self.lanes, width=1, blocks=1, series=self.simulations + 1)
-            generator = stream(self.seed, "logs", "drift", name)  # the same signs for all series
-            for start in range(0, len(rows), _AT_ONCE):
-                part = rows.part(slice(start, start + _AT_ONCE))
-                values, size = part.reward[:, j : j + 1], (len(part), self.simulations)
-                signs = generator.integers(0, 2, size) * 2.0 - 1.0
-                reward = np.concatenate([values, mean[j] + (values - mean[j]) * signs], axis=1)
-                one.take(Stretch(**{**vars(part), "reward": reward}), single_units(len(part)))
-            evidence += one.state.evidence
+    def level_question(self) -> Question:
+        """Drift of the level.
+
+        Simulated levels know how unsure the fit of differences is. Their noise is measured from
+        neighbours: the errors of that fit and of the mean, which neighbours share, are not in it.
+        """
+        fit, generator = self.apart_fits[0], partial(self._named, "level")
+        rows = self.levels.series(fit)
+        moved = self.levels.moved(fit, generator(), self.simulations)
+        noise = from_neighbours(rows.reward)
+        evidence = evidence_of(rows, noise, self.lanes, self.simulations, generator, moved)
+        return self._answer("level", evidence)
+
+    def context_question(self) -> Question | None:
+        """Drift of the mean vectors of what could be played; None where they never vary."""
+        rows = self.context_means()
+        if rows is None:
+            return None
+        noise, generator = rows.reward - rows.reward.mean(axis=0), partial(self._named, "contexts")
+        evidence = evidence_of(rows, noise, self.lanes, self.simulations, generator)
+        return self._answer("contexts", evidence)
+
+    def _named(self, name: str) -> np.random.Generator:
+        return stream(self.seed, "logs", "drift", name)
+
+    def _answer(self, name: str, evidence: Array) -> Question:
+        """The answer that evidence (M, 1 + S) of logged and simulated rewards gives."""
         gains = evidence.max(axis=0) - evidence[-1]
         p = (1.0 + float((gains[1:] >= gains[0]).sum())) / len(gains)
         memory = float(self.lanes[int(np.argmax(evidence[:, 0]))])
         return Question(name, float(gains[0]), p, memory, memory / self.log.rate)
 
 
-def _pieces(rows: Stretch, ends: Ints, most: int = _AT_ONCE) -> Any:
+def _pieces(rows: Stretch, ends: Ints, most: int = AT_ONCE) -> Any:
     """Whole units, about ``most`` rows at a time, so that simulated rewards take little room."""
     at = 0
     while at < len(ends) - 1:
         to = max(at + 1, int(np.searchsorted(ends, ends[at] + most, "right")) - 1)
         yield rows.part(slice(int(ends[at]), int(ends[to]))), ends[at : to + 1] - ends[at]
         at = to
-
-
-def _series(time: Array, arrival: Array, clock: Array, values: Array) -> Stretch:
-    """Rows that predict ``values`` by their mean alone."""
-    n = len(time)
-    return Stretch(
-        time=time,
-        arrival=np.where(np.isfinite(values[:, 0]), arrival, np.inf),
-        clock=clock,
-        vectors=np.ones((n, 1)),
-        blocks=np.zeros(n, dtype=np.int64),
-        count=np.ones(n),
-        reward=values,
-    )
 
 
 def _set_means(vectors: Array, blocks: Ints, first: Ints, size: Ints, log: LogReader) -> Array:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from ..core.arrays import Array
 from .memory import Memory
@@ -25,25 +24,19 @@ _TIMES = 4.0
 
 
 def confirmed(log: LogReader, found: Memory) -> Memory:
-    """The same answer, with the memory that loses least in a model of the log as the best."""
-    return replace(found, table=with_regrets(log, found.table, found.setup, found.predictor))
+    """The same answer, with the memory that loses least in a model of the log as the best.
 
-
-def with_regrets(
-    log: LogReader, table: pd.DataFrame, setup: Setup, predictor: float
-) -> pd.DataFrame:
-    """The table of memories, with the ``regret`` per decision of each in a model of the log.
-
-    ``best`` is then the memory with the least. The table stays as it is where there is no model:
-    where nothing is to be forgotten, where sets of actions are not logged, where rows are
+    Its table has the ``regret`` per decision of each memory there. It stays as it is where there is
+    no model: where nothing is to be forgotten, where sets of actions are not logged, where rows are
     aggregated, where features are too large for the policy, and where the last rows are too few for
     the memory that predicts best.
     """
-    model = _model(log, predictor) if setup.possible else None
+    model = _model(log, found.predictor) if found.setup.possible else None
     if model is None:
-        return table
-    regret = regrets(model, setup, table["memory"].to_numpy())
-    return table.assign(regret=regret, best=np.arange(len(regret)) == np.argmin(regret))
+        return found
+    regret = regrets(model, found.setup, found.table["memory"].to_numpy())
+    least = np.arange(len(regret)) == np.argmin(regret)
+    return replace(found, table=found.table.assign(regret=regret, best=least))
 
 
 def _model(log: LogReader, predictor: float) -> LogModel | None:

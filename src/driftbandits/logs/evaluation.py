@@ -115,7 +115,7 @@ class Evaluation:
             mean, error, *_ = moments.mean(difference)
             if not np.isfinite(error):
                 continue
-            share = float(moments.first[ONE])
+            share = moments.count
             total, variance = total + share * mean, variance + (share * error) ** 2
             decisions += share
         if decisions == 0.0:
@@ -125,7 +125,7 @@ class Evaluation:
 
     def _elsewhere(self, policy: str, key: int | str) -> float:
         cells = self.cells[policy]
-        first = cells[ALL].moments.first - cells[key].moments.first
+        first = cells[ALL].moments.sums - cells[key].moments.sums
         return float(first[ROBUST] / first[ONE]) if first[ONE] > 0 else -np.inf
 
 
@@ -159,7 +159,7 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
     if policy == LOGGING:
         return [row("mean", moments.mean(unit[REWARD]))]
     rows = [row(name, moments.mean(unit[column])) for name, column in _ESTIMATORS.items()]
-    rows.insert(1, row("SNIPS", moments.ratio(WEIGHTED, WEIGHT)))
+    rows.insert(1, row("SNIPS", moments.snips()))
     rows += [
         row(f"{name} − logging", moments.mean(unit[_ESTIMATORS[name]] - unit[REWARD]))
         for name in ("IPS", "DR")

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, overload
 
+import numpy as np
+
 from ..agent import Agent
 from ..core.arrays import Array
 from ..policies import Policy
 from .agents import fit_agent
 from .drift import drift
-from .earning import confirmed, with_regrets
+from .earning import confirmed
 from .first_time import compile_apart
 from .fit import Learner, fit
 from .health import Check, check
@@ -19,7 +21,7 @@ from .memory import Memory, memory
 from .reading import LogReader, Progress
 from .replay import replay
 from .resuming import Resume
-from .schema import Catalogue, Encoder, Schema
+from .schema import CannotAnswer, Catalogue, Encoder, Schema
 from .sources import open_source
 from .sums import Sums, sums
 from .targets import Target
@@ -111,7 +113,7 @@ class Log(LogReader):
     ) -> Drift:
         """Is it drifting? See `driftbandits.logs.drift.drift`.
 
-        Where the log holds sets of actions, a model of it decides which memory the snippet has.
+        Where it drifts, the memory that is recommended is that of `memory`.
         """
         compile_apart("drift")
         found = drift(
@@ -119,8 +121,15 @@ class Log(LogReader):
         )
         if not found.drifting:
             return found
-        memories = with_regrets(self, found.evidence, found.setup, found.payoffs.memory)
-        return replace(found, evidence=memories)
+        return replace(found, remembered=self._remembered(clock))
+
+    def _remembered(self, clock: str) -> Memory | None:
+        """What `memory` says, where some memory is clearly better than never forgetting."""
+        try:
+            found = self.memory(clock=clock)
+        except CannotAnswer:
+            return None
+        return found if np.isfinite(found.predictor) else None
 
     def memory(
         self,

@@ -83,8 +83,15 @@ class Memory:
         return float(self.table.loc[self.table[which], column].iloc[0])
 
     @property
+    def recommendation(self) -> str:
+        """The one memory for a policy, in words."""
+        if np.isinf(self.best):
+            return "Recommended: never forget"
+        return f"Recommended memory: {say_memory(self.best)} decisions ({say_hours(self.hours)})"
+
+    @property
     def sentence(self) -> str:
-        """The answer in a sentence or two."""
+        """The answer in a few sentences; the first has the memory for a policy."""
         close = self.table.loc[self.table["close"], "memory"]
         shortest, longest = say_memory(close.iloc[0]), say_memory(close.iloc[-1])
         gain = f"{self.gain:,.1f} log units (standard error {self.error:,.1f})"
@@ -92,31 +99,30 @@ class Memory:
             rest = (
                 "" if len(close) == 1 else f"; any memory from {shortest} decisions on does as well"
             )
-            return f"Never forgetting predicts best{rest}."
+            return f"{self.recommendation}. That predicts best{rest}."
         if np.isinf(self.predictor):
             return (
-                "No memory predicts clearly closer than never forgetting: the closest is ahead by "
-                f"{gain}. Any memory from {shortest} decisions on does as well."
+                f"{self.recommendation}. No memory predicts clearly closer: the closest is ahead "
+                f"by {gain}. Any memory from {shortest} decisions on does as well."
             )
         ahead = self.table["evidence"].max() - self.table["evidence"].iloc[-1]
-        time = say_hours(self._of("predictor", "hours"))
+        well = "" if len(close) == 1 else f"; {shortest} to {longest} predict as well"
         return (
-            f"A memory of {say_memory(self.predictor)} decisions ({time}) predicts "
-            f"best, {ahead:,.1f} log units ahead of never forgetting; {shortest} to {longest} do "
-            f"as well. Errors alone bring {gain}." + self._earning()
+            f"{self.recommendation}. {self._reason()} is {ahead:,.1f} log units ahead of never "
+            f"forgetting{well}. Errors alone bring {gain}."
         )
 
-    def _earning(self) -> str:
+    def _reason(self) -> str:
+        """Why that memory is recommended, up to the verb of what is said of the best predictor."""
+        time = say_hours(self._of("predictor", "hours"))
+        predictor = f"{say_memory(self.predictor)} decisions ({time})"
         if self.table["regret"].isna().all():
-            return ""
-        least = (
-            "with it, too,"
-            if self.best == self.predictor
-            else "if it never forgets"
-            if np.isinf(self.best)
-            else f"with a memory of {say_memory(self.best)} decisions ({say_hours(self.hours)})"
-        )
-        return f" In a model of the log, D-LinUCB loses least {least} at the radius of its theorem."
+            return "It predicts best, and"
+        least = "With it" if np.isfinite(self.best) else "So"
+        model = f"{least} D-LinUCB loses least in a model of the log, at its theorem's radius."
+        if self.best == self.predictor:
+            return f"{model} It predicts best, too, and"
+        return f"{model} The best predictor, a memory of {predictor},"
 
     @property
     def snippet(self) -> str:

@@ -38,9 +38,17 @@ class Fit:
 
     def finish(self) -> None:
         """Solve for the parameters."""
-        ridge = RIDGE * np.eye(self._gram.shape[1])
-        solved = np.linalg.solve(self._gram + ridge, self._moment[..., None])[..., 0]
+        solved = np.linalg.solve(self._ridged, self._moment[..., None])[..., 0]
         self.theta = np.asarray(solved, dtype=np.float64)
+
+    @property
+    def _ridged(self) -> Array:
+        return np.asarray(self._gram + RIDGE * np.eye(self._gram.shape[1]))
+
+    def refitted(self, noise: Array) -> Array:
+        """Fits of one block to S series of rewards aᵀθ̂ + ε, given Σ a ε of each: (w, S)."""
+        means = self._gram[0] @ self.theta[0]
+        return np.asarray(np.linalg.solve(self._ridged[0], means[:, None] + noise))
 
     def means(self, rows: Stretch) -> Array:
         """Expected rewards of rows under the fit, shape (n,)."""
@@ -87,7 +95,7 @@ class Level:
         reward = np.where(rows.known, rows.reward[:, 0], 0.0)
         self.possible = self.possible and bool((reward >= 0.0).all())
         weight = np.where(rows.known, rows.count, 0.0)
-        sums = np.stack([_unit_sums(reward * weight, ends), _unit_sums(weight, ends)])
+        sums = np.stack([unit_sums(reward * weight, ends), unit_sums(weight, ends)])
         faded = np.array([self._faded(*both) for both in zip(self._sums, sums, strict=True)])
         self._sums = faded[:, -1]
         level = faded[0] / np.where(faded[1] > 0.0, faded[1], 1.0)
@@ -128,10 +136,10 @@ def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) 
         full[np.arange(len(rows)), rows.blocks] = rows.vectors
         full = full.reshape(len(rows), -1)
     weight = np.where(rows.known, rows.count, 0.0)
-    total = _unit_sums(weight, ends)
+    total = unit_sums(weight, ends)
     share = 1.0 / np.where(total > 0.0, total, 1.0)
-    mean = _unit_sums(full * weight[:, None], ends) * share[:, None]
-    level = _unit_sums(np.where(rows.known, rows.reward[:, 0], 0.0) * weight, ends) * share
+    mean = unit_sums(full * weight[:, None], ends) * share[:, None]
+    level = unit_sums(np.where(rows.known, rows.reward[:, 0], 0.0) * weight, ends) * share
     size = np.diff(ends)
     by = np.ones(len(size)) if scale is None else scale
     # A reward of a unit tells nothing before all of them are there.
@@ -148,5 +156,6 @@ def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) 
     )
 
 
-def _unit_sums(values: Array, ends: Ints) -> Array:
+def unit_sums(values: Array, ends: Ints) -> Array:
+    """Sums over the rows of each unit."""
     return np.add.reduceat(values, ends[:-1], axis=0)

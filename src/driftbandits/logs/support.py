@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from .batch import Batch, Ints
-from .moments import ONE, WEIGHT, Moments
+from .moments import WEIGHT, Moments
 
 # Share of a policy's plays that may be missing, and standard errors that tell this from chance.
 _LITTLE, _ERRORS = 0.01, 4.0
@@ -82,7 +82,7 @@ def mean_weight(moments: Moments) -> float | None:
     mean 1 and at most ``largest`` have a variance of at most largest − 1.
     """
     weight = moments.mean(np.eye(6)[WEIGHT])
-    rare = np.sqrt(max(moments.largest - 1.0, 0.0) / moments.first[ONE])
+    rare = np.sqrt(max(moments.largest - 1.0, 0.0) / moments.count)
     error = max(weight.error, rare) if weight.mean < 1.0 else weight.error
     off = abs(weight.mean - 1.0)
     return weight.mean if off > max(_LITTLE, _ERRORS * error) else None
