@@ -347,7 +347,7 @@ class Definition:
         self.lean = min(28.0, max(-28.0, self.lean + min(0.3, max(-1.0, gain))))
         if self.fall > 100:
             self.fall, self.lean, self.looks = 1.0, min(0.0, self.lean), self.looks + self.moving
-        if self.lean > 2:
+        if self.lean > 1:
             self.moving = 1
         elif self.lean <= 0:
             self.moving = 0

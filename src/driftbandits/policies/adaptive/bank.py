@@ -119,10 +119,12 @@ def mean_square(s: State, i: int) -> float:
 
 
 @lean_kernel
-def invert(s: State, e: int, ridge: float) -> None:
-    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums."""
+def invert(s: State, e: int, variance: float) -> None:
+    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums.
+
+    ``variance`` is `prior_variance`.
+    """
     dim, priors = s.factor.shape[0], s.images[e]
-    variance = prior_variance(s, ridge)
     for i in range(dim):
         across = mean_square(s, i)
         priors[i] = variance / across if across > 0.0 else 0.0
@@ -364,10 +366,11 @@ def restore(s: State, c: float, ridge: float) -> None:
     not pile up.
     """
     clock, half, most = s.counters[CLOCK], 0.5 * memory_of(c, 0), 32.0 + 4.0 * c
+    variance = prior_variance(s, ridge)
     for j in range(int(s.counters[EXPERTS])):
         for e in range(2 * j, 2 * j + 2):
             restored, changes = s.facts[e, RESTORED], s.facts[e, CHANGES]
             due = min(half, max(c, restored))
             if clock - restored >= due or not 0.0 <= changes <= most:
-                invert(s, e, ridge)
+                invert(s, e, variance)
         half *= GROWTH

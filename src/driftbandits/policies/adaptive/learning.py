@@ -9,7 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...core.elementary import log
+from ...core.elementary import exp, log
 from .amending import change_noise, change_reward, forget_along, predict_again
 from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
 from .level import (
@@ -86,7 +86,7 @@ def mixed_residual(s: State, banks: int) -> float:
     """The squared error in units of its predicted variance, over all experts."""
     residual = residual_of(s, ANCHORED)
     if banks == 2:
-        share = 1.0 / (1.0 + np.exp(-s.counters[LEAN]))
+        share = 1.0 / (1.0 + exp(-s.counters[LEAN]))
         residual += share * (residual_of(s, CENTRED) - residual)
     return residual
 

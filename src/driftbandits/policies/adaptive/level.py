@@ -22,7 +22,7 @@ nearly the same over h rounds cancels. h is weighed by how well it predicts, lik
 
 **Which.** While one action is played again and again, a level that moves and an action that moves
 look the same. So evidence counts in proportion to how far the action is from the recent ones. It
-decides at 2 nats, and one reward adds 0.3 at most: a sudden change is not taken for a level.
+decides at 1 nat, and one reward adds 0.3 at most: a sudden change is not taken for a level.
 
 **Falls.** A level that moves hides what the action that is played loses by itself. So when rewards
 fall faster than the running mean in force expects, the anchored bank takes over: it tries other

@@ -126,7 +126,7 @@ class AdaptivePolicy(Policy):
     share: float = 0.4
     never: float = 0.6
     ridge: float = 0.1
-    conviction: float = 2.0
+    conviction: float = 1.0
     doubt: float = 100.0
     audit_every: float = 10.0
     audit_radius: float = 0.4
