@@ -39,6 +39,7 @@ DEFAULTS = "defaults"
 CHANGES: dict[str, dict[str, Any]] = {
     "no centred bank": {"conviction": 1e9},
     "centred bank at the first sign": {"conviction": 0.0},
+    "centred bank at 2 nats": {"conviction": 2.0},
     "falls are taken for the level": {"doubt": 1e12},
     "no curiosity": {"curiosity": 0.0},
     "twice the curiosity": {"curiosity": 1.0},
