@@ -379,9 +379,9 @@ def test_a_defect_is_not_taken_for_wrong_input(
 
 
 @pytest.mark.thorough
-def test_ctrl_c_then_the_same_command(tmp_path: Path) -> None:
+def test_ctrl_c_then_the_same_command(tmp_path: Path, in_process: InProcess) -> None:
     arguments = ("reproduce", "slow", "--replications", "40", "--out")
-    assert driftbandits(*arguments, str(tmp_path / "whole")).returncode == 0
+    assert in_process(*arguments, str(tmp_path / "whole")).returncode == 0
     command = [sys.executable, "-m", "driftbandits", *arguments]
     process = subprocess.Popen([*command, str(tmp_path / "cut")], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
