@@ -24,7 +24,7 @@ test-quick: $(VENV)/test ## run the quick tests
 	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not thorough" $(ARGS)
 
 test-thorough: $(VENV)/test ## run the long statistical tests
-	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "thorough" tests $(ARGS)
+	$(SOURCES) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "thorough" $(or $(ARGS),tests)
 
 test-lowest: $(VENV)/bin/uv ## run the main tests with the lowest versions that pyproject.toml allows
 	JOBS=$(JOBS) .ci/test-on lowest 3.11 --resolution lowest-direct

@@ -101,6 +101,9 @@ def newcomer(seed: int, *, slots: int, remove: bool = False, fresh: bool = False
     agent, lost = new(), 0.0
     means = {"a": 0.5, "b": 0.4, "c": 0.3, "d": 0.2}
     for round in range(13_000):
+        if fresh and round < 10_000:  # another agent comes, whatever this one does
+            rng.standard_normal()
+            continue
         if round == 10_000:
             if remove:
                 agent.remove(["a"])

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,14 +25,23 @@ compiled_only = pytest.mark.skipif(
 )
 
 # Kernels of one name from a factory, with a function that LLVM cannot inline (it calls itself).
+# A process for each line that is read; they have in common what takes longest, to import numba.
 FACTORY = """
+import os
 import sys
 
 import numba
-import numpy as np
+
+from driftbandits.core.compiling import entry_point
+
+for which in sys.stdin:
+    if os.fork() == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+else:
+    sys.exit()
 
 import helper
-from driftbandits.core.compiling import entry_point
 
 
 def make(answer):
@@ -58,39 +69,52 @@ def question(n):
     return 0
 
 
-for answer in map(int, sys.argv[1]):
+for answer in map(int, which.strip()):
     print(entry_point(template, "mine", question=make(answer))(40), end=" ")
 """
 
 HELPER = "import numba\n\n@numba.njit\ndef more():\n    return {}\n"
 
 
-def answers(folder: Path, which: str) -> list[int]:
-    """What the kernels of ``which`` answer, in a process of their own."""
-    done = subprocess.run(
-        [sys.executable, "-B", str(folder / "factory.py"), which],
+@contextmanager
+def factory(folder: Path) -> Iterator[Callable[[str], list[int]]]:
+    """What the kernels of "1", "2", "12" or "21" answer, in a process of their own."""
+    with subprocess.Popen(
+        [sys.executable, "-B", str(folder / "factory.py")],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")},
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=True,
-    )
-    return [int(word) for word in done.stdout.split()]
+    ) as process:
+
+        def ask(which: str) -> list[int]:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(which, file=process.stdin, flush=True)
+            *found, status = map(int, process.stdout.readline().split())
+            assert status == 0
+            return found
+
+        yield ask
 
 
 @compiled_only
 def test_kernels_of_one_name_keep_their_own_code_across_processes(tmp_path: Path) -> None:
     (tmp_path / "factory.py").write_text(FACTORY)
     (tmp_path / "helper.py").write_text(HELPER.format(0))
-    assert answers(tmp_path, "1") == [1]
-    assert answers(tmp_path, "2") == [2]
+    with factory(tmp_path) as answers:
+        assert answers("1") == [1]
+        assert answers("2") == [2]
     files = set((tmp_path / "cache").rglob("*.nbc"))
     assert len(files) == 2
-    # Both from the cache, where each process has numbered its functions by itself.
-    assert answers(tmp_path, "12") == [1, 2]
-    assert answers(tmp_path, "21") == [2, 1]
-    assert set((tmp_path / "cache").rglob("*.nbc")) == files
-    (tmp_path / "helper.py").write_text(HELPER.format(40))
-    assert answers(tmp_path, "12") == [41, 42]
+    # Both from the cache, where each process has numbered its functions by itself. Another start
+    # of Python: hashes of text differ.
+    with factory(tmp_path) as answers:
+        assert answers("12") == [1, 2]
+        assert answers("21") == [2, 1]
+        assert set((tmp_path / "cache").rglob("*.nbc")) == files
+        (tmp_path / "helper.py").write_text(HELPER.format(40))
+        assert answers("12") == [41, 42]
 
 
 class Parameters(NamedTuple):

@@ -138,8 +138,8 @@ def test_the_same_command_again_repeats_nothing_and_changes_nothing(tmp_path: Pa
     assert files(tmp_path) == before
 
 
-def test_overrides_and_policies(tmp_path: Path) -> None:
-    done = driftbandits(
+def test_overrides_and_policies(tmp_path: Path, in_process: InProcess) -> None:
+    done = in_process(
         *("reproduce", "slow", *SMALL, "--out", str(tmp_path), "--seed", "7"),
         *("--set", "environment.noise.level=0.25", "--policy", "LinUCB"),
     )
@@ -152,10 +152,10 @@ def test_overrides_and_policies(tmp_path: Path) -> None:
     )
 
 
-def test_run_takes_a_python_file(tmp_path: Path) -> None:
+def test_run_takes_a_python_file(tmp_path: Path, in_process: InProcess) -> None:
     file = tmp_path / "mine.py"
     file.write_text(PYTHON_EXPERIMENT)
-    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    done = in_process("run", str(file), "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert set(pd.read_csv(tmp_path / "out" / "mine" / "summary.csv")["policy"]) == {
         "LinUCB",
@@ -164,11 +164,11 @@ def test_run_takes_a_python_file(tmp_path: Path) -> None:
     assert "<b>& only</b>" not in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
-def test_report_draws_again(tmp_path: Path) -> None:
-    driftbandits("reproduce", "slow", *SMALL, "--out", str(tmp_path))
+def test_report_draws_again(tmp_path: Path, in_process: InProcess) -> None:
+    in_process("reproduce", "slow", *SMALL, "--out", str(tmp_path))
     before = files(tmp_path)
     (tmp_path / "report.html").unlink()
-    assert driftbandits("report", str(tmp_path)).returncode == 0
+    assert in_process("report", str(tmp_path)).returncode == 0
     assert files(tmp_path) == before
 
 
@@ -251,9 +251,11 @@ def test_data_that_would_be_ignored_are_refused_before_any_work(
     assert not Path("results").exists()
 
 
-def test_reproduce_all_hands_data_to_criteo_alone(foreign: Path, tmp_path: Path) -> None:
+def test_reproduce_all_hands_data_to_criteo_alone(
+    foreign: Path, tmp_path: Path, in_process: InProcess
+) -> None:
     few = ("--replications", "1", "--horizon", "20", "--policy", "LinUCB")
-    done = driftbandits("reproduce", "all", *few, "--data", str(foreign), "--out", str(tmp_path))
+    done = in_process("reproduce", "all", *few, "--data", str(foreign), "--out", str(tmp_path))
     assert done.returncode == 2
     assert "foreign.tsv.gz" in done.stderr
     # What is written down to be repeated must not be a command that is refused.
@@ -261,18 +263,20 @@ def test_reproduce_all_hands_data_to_criteo_alone(foreign: Path, tmp_path: Path)
         assert "--data" not in Result.load(tmp_path / name).config["command"]
 
 
-def test_a_policy_may_be_named_by_its_class(tmp_path: Path) -> None:
+def test_a_policy_may_be_named_by_its_class(tmp_path: Path, in_process: InProcess) -> None:
     few = ("--replications", "2", "--horizon", "30", "--out", str(tmp_path))
-    done = driftbandits("reproduce", "slow", *few, "--policy", "DLinUCB")
+    done = in_process("reproduce", "slow", *few, "--policy", "DLinUCB")
     assert done.returncode == 0, done.stderr
     assert list(pd.read_csv(tmp_path / "slow" / "summary.csv")["policy"]) == ["D-LinUCB"]
 
 
-def test_the_leaderboard_says_nothing_of_a_policy_that_played_nowhere(tmp_path: Path) -> None:
+def test_the_leaderboard_says_nothing_of_a_policy_that_played_nowhere(
+    tmp_path: Path, in_process: InProcess
+) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(TOML_EXPERIMENT.replace('policies = ["LinUCB"]\n', ""))
     options = ("--environment", str(file), "--replications", "2", "--out", str(tmp_path))
-    done = driftbandits("leaderboard", *options, "--policy", "LinUCB-OR", "--policy", "LinUCB")
+    done = in_process("leaderboard", *options, "--policy", "LinUCB-OR", "--policy", "LinUCB")
     assert done.returncode == 0, done.stderr
     assert "nan" not in done.stdout
     assert "LinUCB-OR is left out of mine" in done.stdout
@@ -346,10 +350,12 @@ def test_a_choice_that_is_not_on_offer_is_said_in_one_line(
     assert "Traceback" not in done.stderr
 
 
-def test_detections_of_players_of_ones_own_are_written_down(tmp_path: Path) -> None:
+def test_detections_of_players_of_ones_own_are_written_down(
+    tmp_path: Path, in_process: InProcess
+) -> None:
     file = tmp_path / "mine.py"
     file.write_text(RAISING.format(what="Random", chosen="0", replications="2"))
-    done = driftbandits("run", str(file), "--out", str(tmp_path / "out"))
+    done = in_process("run", str(file), "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     detections = pd.read_csv(tmp_path / "out" / "mine" / "detections.csv")
     assert detections.to_dict("list") == {
@@ -373,9 +379,9 @@ def test_a_defect_is_not_taken_for_wrong_input(
 
 
 @pytest.mark.thorough
-def test_ctrl_c_then_the_same_command(tmp_path: Path) -> None:
+def test_ctrl_c_then_the_same_command(tmp_path: Path, in_process: InProcess) -> None:
     arguments = ("reproduce", "slow", "--replications", "40", "--out")
-    assert driftbandits(*arguments, str(tmp_path / "whole")).returncode == 0
+    assert in_process(*arguments, str(tmp_path / "whole")).returncode == 0
     command = [sys.executable, "-m", "driftbandits", *arguments]
     process = subprocess.Popen([*command, str(tmp_path / "cut")], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120

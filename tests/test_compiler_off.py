@@ -11,11 +11,20 @@ import pytest
 
 TESTS = Path(__file__).parent
 
-# Files, and a choice among their tests: all of the mathematics, and a share of the rest.
+# Files, and a choice among their tests: all of the mathematics, and a share of the rest. Each part
+# is a process, whose start takes seconds.
 PARTS = {
-    "policies": (["test_policies_exact.py", "test_invariances.py"], ""),
-    "memory": (["test_changed_memory.py", "test_events.py"], ""),
-    "estimator": (["test_estimator.py", "test_confidence.py"], ""),
+    "mathematics": (
+        [
+            "test_policies_exact.py",
+            "test_invariances.py",
+            "test_changed_memory.py",
+            "test_events.py",
+            "test_estimator.py",
+            "test_confidence.py",
+        ],
+        "",
+    ),
     "objects": (
         ["test_contract.py", "test_testing.py", "test_dynamic_linucb.py", "test_bad_input.py"],
         "(test_promise and few and not long_silence) or broken or a_change or quantile"

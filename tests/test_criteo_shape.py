@@ -26,10 +26,15 @@ STANDARD_ERRORS = 3.0
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    folder = tmp_path_factory.mktemp("criteo-shape")
-    experiment = build({**built_in("criteo"), "replications": REPLICATIONS}, cache=folder)
-    return experiment.run(folder / "out")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the stand-in is kept."""
+    return tmp_path_factory.mktemp("stand-in")
+
+
+@pytest.fixture(scope="module")
+def result(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    experiment = build({**built_in("criteo"), "replications": REPLICATIONS}, cache=made)
+    return experiment.run(tmp_path_factory.mktemp("criteo-shape"))
 
 
 def regret(result: Result, policy: str, *, after: int = 0, until: int = 8000) -> Floats:
@@ -152,10 +157,8 @@ def test_the_results_say_that_they_are_of_a_stand_in(result: Result) -> None:
     assert result.config["standin"] is True
 
 
-def test_the_stand_in_is_made_once(tmp_path: Path) -> None:
-    settings = {**built_in("criteo"), "policies": ["LinUCB"]}
-    build(settings, cache=tmp_path)
-    (file,) = tmp_path.iterdir()
+def test_the_stand_in_is_made_once(result: Result, made: Path) -> None:
+    (file,) = made.iterdir()
     written = file.stat().st_mtime_ns
-    build(settings, cache=tmp_path)
+    build({**built_in("criteo"), "policies": ["LinUCB"]}, cache=made)
     assert file.stat().st_mtime_ns == written

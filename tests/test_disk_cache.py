@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,26 +20,42 @@ compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no cache without the compiler"
 )
 
+# Four small functions, one for each kind of damage, on a disk that can be full or only be read.
 SMALL = """
+import errno, os, resource, tempfile
+
 from driftbandits.core.compiling import entry_point
 
-def answer():
-    return 42
+def refused(*arguments, **options):
+    raise OSError(errno.EROFS, "Read-only file system")
 
-def question(x):
-    return x + 1
+if "READ_ONLY" in os.environ:
+    tempfile.TemporaryFile = tempfile.NamedTemporaryFile = refused
+if "FULL" in os.environ:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
-compiled, other = entry_point(answer, "mine"), entry_point(question, "mine")
-print(compiled() + other(-1))
+def empty():
+    return 2
+
+def cut():
+    return 3
+
+def garbage():
+    return 5
+
+def one_bit():
+    return 7
+
+calls = [entry_point(function, "mine") for function in (empty, cut, garbage, one_bit)]
+print([call() for call in calls], [sum(call.stats.cache_hits.values()) for call in calls])
 """
+COMPILED, READ = "[2, 3, 5, 7] [0, 0, 0, 0]\n", "[2, 3, 5, 7] [1, 1, 1, 1]\n"
 
 
-def run(program: str, folder: Path, **variables: str) -> tuple[str, str]:
+def run(program: Path, **variables: str) -> tuple[str, str]:
     """What a process prints, and what it warns of."""
-    script = folder / "program.py"
-    script.write_text(program)
     done = subprocess.run(
-        [sys.executable, "-B", str(script)],
+        [sys.executable, "-B", str(program)],
         env=os.environ | variables,
         capture_output=True,
         text=True,
@@ -50,7 +66,24 @@ def run(program: str, folder: Path, **variables: str) -> tuple[str, str]:
 
 
 def cached(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in sorted((folder / "cache").rglob("*.nbc"))}
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*.nbc"))}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, and beside it the folder "made" with what its first run has compiled."""
+    program = tmp_path_factory.mktemp("small") / "program.py"
+    program.write_text(SMALL)
+    made = program.with_name("made")
+    assert run(program, NUMBA_CACHE_DIR=str(made)) == (COMPILED, "")
+    assert len(cached(made)) == 4
+    return program
+
+
+@pytest.fixture
+def cache(small: Path, tmp_path: Path) -> Path:
+    """A copy of that folder."""
+    return shutil.copytree(small.with_name("made"), tmp_path / "cache")
 
 
 @compiled_only
@@ -62,12 +95,15 @@ def test_without_a_folder_that_can_be_written_to_each_start_compiles(tmp_path: P
         (folder / "__pycache__").write_text("not a folder")
     (tmp_path / "file").write_text("not a folder either")
     nowhere = str(tmp_path / "file" / "nowhere")
-    out, err = run(
+    program = tmp_path / "program.py"
+    program.write_text(
         "import driftbandits\nprint(driftbandits.__file__)\n"
         "policy = driftbandits.Random(dim=1)\npolicy.update([1.0], 1.0)\n"
         "print(policy.select([[1.0]]), policy.round)\n"
-        "driftbandits.WeightedLeastSquares(dim=1).discount(1e-99)",  # compiled elsewhere
-        tmp_path,
+        "driftbandits.WeightedLeastSquares(dim=1).discount(1e-99)"  # compiled elsewhere
+    )
+    out, err = run(
+        program,
         PYTHONPATH=str(tmp_path),
         HOME=nowhere,
         XDG_CACHE_HOME=nowhere,
@@ -79,39 +115,23 @@ def test_without_a_folder_that_can_be_written_to_each_start_compiles(tmp_path: P
 
 
 @compiled_only
-def test_a_disk_that_is_full_stops_no_call(tmp_path: Path) -> None:
-    full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-    out, err = run(full + SMALL, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-    assert out.split() == ["42"]
+def test_a_disk_that_is_full_stops_no_call(small: Path, tmp_path: Path) -> None:
+    out, err = run(small, NUMBA_CACHE_DIR=str(tmp_path), FULL="1")
+    assert out == COMPILED
     assert err.count("CacheWarning") == 1
     assert "File too large" in err
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     # Once there is room, the code is kept.
-    assert run(SMALL, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == ("42\n", "")
-    assert len(cached(tmp_path)) == 2
-
-
-READ_ONLY = """
-import errno, os, tempfile
-
-def refused(*arguments, **options):
-    raise OSError(errno.EROFS, "Read-only file system")
-
-if "READ_ONLY" in os.environ:
-    tempfile.TemporaryFile = tempfile.NamedTemporaryFile = refused
-"""
+    assert run(small, NUMBA_CACHE_DIR=str(tmp_path)) == (COMPILED, "")
+    assert len(cached(tmp_path)) == 4
 
 
 @compiled_only
-def test_a_folder_that_can_only_be_read_is_read(tmp_path: Path) -> None:
+def test_a_folder_that_can_only_be_read_is_read(small: Path, cache: Path) -> None:
     """As in an image that was prepared, and runs with a read-only file system."""
-    place = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    hits = "print([sum(f.stats.cache_hits.values()) for f in (compiled, other)])"
-    program = READ_ONLY + SMALL + hits
-    assert run(program, tmp_path, **place) == ("42\n[0, 0]\n", "")
-    made = cached(tmp_path)
-    assert run(program, tmp_path, READ_ONLY="1", **place) == ("42\n[1, 1]\n", "")
-    assert cached(tmp_path) == made
+    made = cached(cache)
+    assert run(small, NUMBA_CACHE_DIR=str(cache), READ_ONLY="1") == (READ, "")
+    assert cached(cache) == made
 
 
 def _flip(content: bytes) -> bytes:
@@ -119,27 +139,31 @@ def _flip(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
+# By the function whose code is damaged in this way.
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda content: b"",
+    "cut": lambda content: content[:-1],
+    "garbage": lambda content: b"x" * 999,
+    "one_bit": _flip,
+}
+
+
 @compiled_only
-@pytest.mark.parametrize(
-    "damage",
-    [lambda content: b"", lambda content: content[:-1], lambda content: b"x" * 999, _flip],
-    ids=["empty", "cut", "garbage", "one bit"],
-)
-def test_damaged_files_are_made_again(damage: Any, tmp_path: Path) -> None:
-    place = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert run(SMALL, tmp_path, **place) == ("42\n", "")
-    made = cached(tmp_path)
-    assert len(made) == 2
-    for path, content in made.items():
-        path.write_bytes(damage(content))
-    damaged = cached(tmp_path)
-    out, err = run(SMALL, tmp_path, **place)
-    assert out == "42\n"
-    assert err.count("CacheWarning: ") == 2
-    assert err.count("is damaged") == 2
-    assert cached(tmp_path).keys() == made.keys()
-    assert not any(content == damaged[path] for path, content in cached(tmp_path).items())
-    assert run(SMALL, tmp_path, **place) == ("42\n", "")
+def test_damaged_files_are_made_again(small: Path, cache: Path) -> None:
+    made = cached(cache)
+    for name, damage in DAMAGES.items():
+        (path,) = (path for path in made if f".{name}_mine" in path.name)
+        path.write_bytes(damage(made[path]))
+    damaged = cached(cache)
+    assert not any(content == made[path] for path, content in damaged.items())
+    out, err = run(small, NUMBA_CACHE_DIR=str(cache))
+    assert out == COMPILED
+    assert err.count("CacheWarning: ") == 4
+    for path in made:
+        assert f"{path.name} is damaged" in err
+    assert cached(cache).keys() == made.keys()
+    assert not any(content == damaged[path] for path, content in cached(cache).items())
+    assert run(small, NUMBA_CACHE_DIR=str(cache)) == (READ, "")
 
 
 def test_files_of_other_sources_are_not_read(tmp_path: Path) -> None:

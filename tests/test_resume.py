@@ -217,12 +217,19 @@ def test_parts_of_another_configuration_are_not_used(tmp_path: Path) -> None:
     assert seen[0] == 0
 
 
+# A child for each line that is read: to import all this takes longer than to simulate it.
 SCRIPT = """
-import sys
+import os, sys
 from test_resume import POLICIES, environment
 from driftbandits.simulation import simulate
-print("started", flush=True)
-simulate(environment(20_000), POLICIES, replications=30, folder=sys.argv[1], workers=2)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        simulate(environment(20_000), POLICIES, replications=30, folder=sys.argv[1], workers=2)
+        sys.exit()
+    print(child, flush=True)
+    sys.stdin.readline()  # until then its number is its own, though it may have ended
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
@@ -235,15 +242,25 @@ def test_killed_at_random_moments(tmp_path: Path, number: signal.Signals) -> Non
     found = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     environ = {**os.environ, "PYTHONPATH": found}
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "cut")]
-    for _ in range(6):
-        process = subprocess.Popen(
-            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+    with subprocess.Popen(
+        command,
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(rng.uniform(0.0, 0.6))
-        process.send_signal(number)
-        process.wait(timeout=60)
-        process.stdout.close()
-    subprocess.run(command, env=environ, check=True, capture_output=True)
+        for attempt in range(7):
+            process.stdin.write(b"simulate\n")
+            process.stdin.flush()
+            child = int(process.stdout.readline())
+            if attempt < 6:
+                time.sleep(rng.uniform(0.0, 0.6))
+                os.kill(child, number)
+            process.stdin.write(b"wait for it\n")
+            process.stdin.flush()
+            ended = int(process.stdout.readline())
+        assert ended == 0  # the last, which was left alone
+        process.stdin.close()
     assert files(tmp_path / "cut") == files(tmp_path / "whole")

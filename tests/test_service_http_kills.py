@@ -68,8 +68,10 @@ def check(url: str, callers: list[Caller]) -> int:
 
 @pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.thorough)])
 def test_what_was_acknowledged_survives(tmp_path: Path, kills: int) -> None:
+    callers: list[Caller] = []
     for kill in range(kills):
         with process(tmp_path) as (server, url):
+            assert check(url, callers) >= 20 * len(callers)
             callers = [Caller(url, f"{kill}{letter}") for letter in "abcdef"[:THREADS]]
             for caller in callers:
                 caller.start()
@@ -78,8 +80,8 @@ def test_what_was_acknowledged_survives(tmp_path: Path, kills: int) -> None:
             server.kill()
             for caller in callers:
                 caller.join(60.0)
-        with process(tmp_path) as (server, url):
-            assert check(url, callers) >= 20 * THREADS
+    with process(tmp_path) as (_, url):
+        assert check(url, callers) >= 20 * THREADS
     command = [sys.executable, "-m", "driftbandits", "journal", "verify"]
     verified = subprocess.run(
         [*command, str(tmp_path / "journal.sqlite")], capture_output=True, text=True, timeout=300

@@ -379,36 +379,52 @@ def test_a_file_that_cannot_be_read_is_not_called_damaged(
 
 
 SAVING = """
-import sys
+import os, sys
 import numpy as np
 from driftbandits.core import storage
-k = 0
-while True:
-    k += 1
-    storage.write_state(sys.argv[1], {"count": k}, {"data": np.full(200_000, float(k))})
+for line in sys.stdin:
+    child, k = os.fork(), 0
+    while child == 0:
+        k += 1
+        storage.write_state(sys.argv[1], {"count": k}, {"data": np.full(200_000, float(k))})
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("gone", flush=True)
 """
 
 
 HALF_WAY = """
-import sys, time
+import os, sys, time
 from driftbandits.core import storage
-with storage.atomic_write(sys.argv[1]) as file:
-    file.write(b"half")
-    print("half way", flush=True)
-    time.sleep(60)
+for _ in range(3):
+    if os.fork() == 0:
+        with storage.atomic_write(sys.argv[1]) as file:
+            file.write(b"half")
+            os.write(1, b"%d\\n" % os.getpid())  # in one piece: three of them write
+            time.sleep(60)
+        sys.exit()
+for _ in range(3):
+    os.wait()
 """
 
 
 def test_a_kill_during_save_never_leaves_a_broken_file(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
-    for attempt in range(6):
-        process = subprocess.Popen([sys.executable, "-c", SAVING, str(path)])
-        _wait_for_change(path)
-        time.sleep(0.013 * attempt)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        header, arrays = storage.read_state(path)
-        assert (arrays["data"] == header["count"]).all()
+    command = [sys.executable, "-c", SAVING, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for attempt in range(6):
+            process.stdin.write(b"save\n")
+            process.stdin.flush()
+            child = int(process.stdout.readline())
+            _wait_for_change(path)
+            time.sleep(0.013 * attempt)
+            os.kill(child, signal.SIGKILL)
+            assert process.stdout.readline() == b"gone\n"
+            header, arrays = storage.read_state(path)
+            assert (arrays["data"] == header["count"]).all()
+        process.stdin.close()
     storage.write_state(path, {"count": 0}, {})
     assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
@@ -417,15 +433,12 @@ def test_what_a_killed_save_left_is_removed(tmp_path: Path) -> None:
     """And what others are writing meanwhile is not."""
     path = tmp_path / "state.npz"
     command = [sys.executable, "-c", HALF_WAY, str(path)]
-    writers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
-    for process in writers:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        process.stdout.readline()
-        process.stdout.close()
-    assert len(list(tmp_path.iterdir())) == 3
-    for process in writers:
-        process.kill()
-        process.wait()
+        writers = [int(process.stdout.readline()) for _ in range(3)]
+        assert len(list(tmp_path.iterdir())) == 3
+        for writer in writers:
+            os.kill(writer, signal.SIGKILL)
     assert len(list(tmp_path.iterdir())) == 3
     other = tmp_path / ".state.npz.mine.part"
     other.write_text("not written by this package")

@@ -44,7 +44,7 @@ from ...core.linalg import (
 )
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, add_moment, shrink
-from ..base import SMALLEST_BOUND
+from ..stateful import SMALLEST_BOUND
 from .plane import absorb_in_plane, invert_in_plane, predict_in_plane
 from .state import (
     ANCHORED,

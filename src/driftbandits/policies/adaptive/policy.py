@@ -15,9 +15,10 @@ from ...core.clock import CLOCK
 from ...core.entry_points import Kernels
 from ...core.storage import StateFileError
 from ...least_squares.combining import longer
-from ..base import LARGEST_BOUND, Policy
+from ..base import Policy
 from ..inputs import action_rows
 from ..problem import Problem
+from ..stateful import LARGEST_BOUND
 from .bank import prior_variance
 from .choosing import choose, excess_factor, level_precision, spread_out_entry, widen_entry
 from .learning import Parameters, advance, amend, fits, forget, learn

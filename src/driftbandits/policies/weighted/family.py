@@ -56,8 +56,8 @@ from ...least_squares.radii import (
     trace_volume,
 )
 from ...least_squares.sums import image_of_error, square_as_released
-from ..base import FLOOR_STREAM
 from ..linear import Fit, LinearPolicy
+from ..stateful import FLOOR_STREAM
 from .combining import merged, widened
 from .optimism import optimistic
 
