@@ -101,6 +101,8 @@ def _late(share: float, seed: int) -> Drift:
 def test_a_steady_turn_has_no_date() -> None:
     found = asked(kind="rotate", rounds=800, noise=0.5)
     assert "no one change stands out" in found.sentence
+    assert found.changed is None
+    assert "largest change from" not in set(found.table["quantity"])
 
 
 def test_aggregated_and_open_rows_are_dated_as_single_ones() -> None:
@@ -134,6 +136,7 @@ def test_a_moving_level_is_told_from_moving_differences() -> None:
     assert found.level.drifts
     assert found.differences is not None
     assert not found.differences.drifts
+    assert "AdaptiveLinUCB learns a level that moves apart" in found.sentence
 
 
 def test_moving_contexts_are_told_from_moving_payoffs() -> None:

@@ -10,7 +10,6 @@ import pytest
 from studies.log_memory import PROMISED, WORLDS, costs, draw, heavy_tailed
 from studies.log_memory import World as Played
 
-from driftbandits import DLinUCB
 from driftbandits.logs import Log
 from driftbandits.logs.memory import say_memory
 from driftbandits.logs.passes import Pass, Stretch, Trace, single_units
@@ -156,7 +155,9 @@ def test_memory_finds_the_pace_of_the_world() -> None:
     still = Log.open(world(kind="still", rounds=1500).frame).memory()
     assert np.isinf(still.best)
     assert still.table["close"].iloc[-1]
-    assert still.snippet.startswith("policy = LinUCB(dim=3, noise=")
+    assert still.snippet.startswith(
+        "from driftbandits import LinUCB\n\npolicy = LinUCB(dim=3, noise="
+    )
     slow = Log.open(world(kind="rotate", rounds=4000, noise=0.3).frame).memory()
     fast = Log.open(world(kind="rotate", rounds=500, noise=0.3).frame).memory()
     assert fast.predictor < slow.predictor < 400
@@ -177,7 +178,9 @@ def test_the_best_memory_costs_little_regret(played: Played) -> None:
 def test_the_snippet_is_the_policy_that_was_confirmed() -> None:
     w = world(kind="rotate", rounds=1500, noise=0.3)
     found = Log.open(w.frame).memory()
-    policy = eval(found.snippet.removeprefix("policy = "), {"DLinUCB": DLinUCB})  # noqa: S307
+    pasted: dict[str, Any] = {}
+    exec(found.snippet, pasted)  # noqa: S102
+    policy = pasted["policy"]
     for actions in w.actions:  # the bounds hold
         policy.select(np.ascontiguousarray(actions))
     assert policy.gamma == pytest.approx(found.gamma, rel=1e-5)

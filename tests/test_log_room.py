@@ -40,7 +40,7 @@ def test_a_first_question_stays_within_its_room(tmp_path: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["arrow", "parquet"])
 def test_a_file_that_is_one_piece_is_read_in_pieces(kind: str, tmp_path: Path) -> None:
-    # 260 MB in one record batch, and in one row group. Reading takes 70 MB more than importing does.
+    # 260 MB in one record batch, and in one row group. Reading adds 70 MB to what imports take.
     write_log(tmp_path / "room.parquet", 160_000)
     table = pa.parquet.read_table(tmp_path / "room.parquet").combine_chunks()
     path = tmp_path / f"one.{kind}"

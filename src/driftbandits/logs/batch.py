@@ -43,6 +43,8 @@ class Batch:
         count: Decisions that a row stands for, shape (n,).
         id: Names of the decisions, shape (n,), or None.
         policy: Names of the loggers, shape (n,), or None.
+        ripe: Seconds when a missing reward means the default, shape (n,); infinity where the log
+            ends before. None where it never does.
         table: The Arrow record batch that the rows were read from.
     """
 
@@ -60,6 +62,7 @@ class Batch:
     count: Array
     id: npt.NDArray[Any] | None = None
     policy: npt.NDArray[Any] | None = None
+    ripe: Array | None = None
     table: Any = None
 
     def __len__(self) -> int:
@@ -79,6 +82,18 @@ class Batch:
         """The full vectors (K, d) of row i, where there are ``blocks`` blocks."""
         rows = slice(int(self.first[i]), int(self.first[i] + self.size[i]))
         return embedded(self.vectors[rows], self.blocks[rows], blocks)
+
+    def judged(self) -> Batch:
+        """The rows as questions judge them: a reward counts when the lack of one would.
+
+        A click may be known at once, and that there was none only hours later. Of rows younger than
+        that, clicks alone are known.
+        """
+        if self.ripe is None:
+            return self
+        arrival = np.maximum(self.arrival, self.ripe)
+        reward = np.where(np.isfinite(arrival), self.reward, np.nan)
+        return replace(self, reward=reward, arrival=arrival)
 
     def where(self, keep: Mask) -> Batch:
         """The rows where ``keep`` (n,) holds; the actions stay where they are."""

@@ -52,7 +52,8 @@ class Facts:
         far, count, total, squares = 0.0, 0, 0.0, 0.0
         for batch in log.batches():
             far = max(far, longest(batch))
-            reward = batch.reward[batch.known]
+            reward = batch.judged().reward
+            reward = reward[np.isfinite(reward)]
             count, total = count + len(reward), total + float(reward.sum())
             squares += float((reward**2).sum())
         mean = total / max(count, 1)

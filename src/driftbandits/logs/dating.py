@@ -37,6 +37,7 @@ class _Bins:
         place = (batch.row - 1) * self._count // self._log.rows
         np.minimum.at(self.first, place, batch.time)
         self.last = float(batch.time[-1])
+        batch = batch.judged()
         known = batch.known
         played = batch.played[known]
         vectors = embedded(batch.vectors[played], batch.blocks[played], self._log.blocks)

@@ -90,8 +90,10 @@ def drift(
         }
     )
     setup = Setup.of(study.plain, best, scales=log.scales(), longest=study.longest)
-    changed = largest_change(log, seed=seed) if p <= ALPHA else None
     first, last = log.span()
+    changed = largest_change(log, seed=seed) if p <= ALPHA else None
+    if changed is not None and changed[1] - changed[0] > 0.5 * (last - first):
+        changed = None  # it may be anywhere: no one change stands out
     return Drift(
         p=p,
         payoffs=payoffs,

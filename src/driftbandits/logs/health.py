@@ -151,9 +151,10 @@ class _Checking:
         self._repeats(batch)
 
     def _repeats(self, batch: Batch) -> None:
-        """Rows equal to the one before in time, choice, propensity and reward."""
+        """Rows equal to the one before in time, choice, propensity, reward and its time."""
         vector = batch.vectors[batch.played].sum(axis=1)
-        columns = (batch.time, batch.chosen, batch.propensity, batch.reward, vector)
+        logged = (batch.time, batch.chosen, batch.propensity, batch.reward, batch.arrival)
+        columns = (*logged, vector)
         same = np.ones(max(len(batch) - 1, 0), dtype=bool)
         for values in columns:
             same &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))

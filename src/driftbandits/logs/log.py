@@ -228,6 +228,8 @@ class Log(LogReader):
         See `driftbandits.logs.fit.fit` and `driftbandits.logs.agents.fit_agent`. An agent has rules
         of its own, so it takes neither ``rule`` nor ``decide``.
         """
+        if not isinstance(policy, Agent | Policy):
+            raise TypeError(f"policy must be a policy or an agent, got {policy!r}")
         if not isinstance(policy, Agent):
             compile_apart("fit", [policy])
             return fit(

@@ -19,7 +19,7 @@ from .passes import Pass
 from .reading import LogReader, Progress
 from .resuming import Checkpoint, Resume
 from .schema import CannotAnswer
-from .setup import IMPOSSIBLE, Setup
+from .setup import IMPOSSIBLE, Setup, snippet
 from .units import Stretches, is_aggregated, of_same_time, of_size
 
 # Memories within this many log units of the best, or within two standard errors, do as well.
@@ -133,7 +133,7 @@ class Memory:
         elif np.isinf(self.best):
             forgets = np.isfinite(self.predictor)
             why = "loses least in a model of the log" if forgets else "nothing to forget"
-        return f"policy = {self.setup.code(self.best)}  # {why}"
+        return snippet(self.setup.code(self.best), why)
 
 
 def say_memory(memory: float) -> str:

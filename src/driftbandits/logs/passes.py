@@ -78,6 +78,7 @@ class Clock:
 
 def stretch(batch: Batch, clock: Array, scales: Array, leverage: Leverage) -> Stretch:
     """The rows of the next batch with their logged rewards alone."""
+    batch = batch.judged()
     played = batch.played
     vectors = batch.vectors[played] / scales
     return Stretch(

@@ -105,6 +105,7 @@ class LogReader:
         ``skip`` rows are passed over, for a run that continues with a ``checker`` of its own.
         """
         end = self.end(progress) if self.schema.mature_after is not None else np.inf
+        whole = skip == 0 or checker is not None
         checker = checker or self.checker()
         done, kept = skip, skip > 0
         for table in self.source.read(skip):
@@ -114,7 +115,8 @@ class LogReader:
                 batch = checker(self._batch(piece, done, end))
                 start, done = start + piece.num_rows, done + piece.num_rows
                 self.position = done
-                self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
+                if whole:  # findings are of all rows
+                    self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
                     kept, self.most = True, max(self.most, int(batch.size.max()))
                     shared = len(batch.vectors) < int(batch.size.sum())
@@ -213,7 +215,11 @@ class LogReader:
         sets = self._layout.sets(table)
         time = seconds(column(table, schema.time), schema.time, schema.unit)
         count = self._numbers(table, "count", 1.0)
-        reward, arrival = self._rewards(table, time, end)
+        ripe = None
+        if schema.mature_after is not None:
+            ripe = time + 3600.0 * schema.mature_after
+            ripe[ripe > end] = np.inf
+        reward, arrival = self._rewards(table, time, ripe)
         return Batch(
             row=np.arange(done + 1, done + n + 1),
             time=time,
@@ -229,6 +235,7 @@ class LogReader:
             count=count,
             id=texts(optional(table, schema, "id")),
             policy=texts(optional(table, schema, "policy")),
+            ripe=ripe,
             table=table,
         )
 
@@ -238,7 +245,7 @@ class LogReader:
             return np.full(table.num_rows, missing)
         return floats(found, getattr(self.schema, field))
 
-    def _rewards(self, table: pa.RecordBatch, time: Any, end: float) -> tuple[Any, Any]:
+    def _rewards(self, table: pa.RecordBatch, time: Array, ripe: Array | None) -> tuple[Any, Any]:
         """Rewards and when they came; a missing one that is mature is the default by then."""
         schema = self.schema
         reward = floats(column(table, schema.reward), schema.reward).copy()
@@ -247,9 +254,8 @@ class LogReader:
         if found is not None:
             given = seconds(found, str(schema.reward_time), schema.unit)
             came = np.where(np.isnan(given), time, given)
-        if schema.mature_after is not None:
-            ripe = time + 3600.0 * schema.mature_after
-            default = np.isnan(reward) & (ripe <= end)
+        if ripe is not None:
+            default = np.isnan(reward) & np.isfinite(ripe)
             reward[default] = schema.default
             came[default] = ripe[default]
         came[np.isnan(reward)] = np.inf

@@ -204,9 +204,12 @@ def _play(
     log: LogReader,
     model_thread: ThreadPoolExecutor,
 ) -> None:
-    """Let all policies play a batch, and add its rows."""
-    blocks, actions = log.blocks, len(log.action_names)
-    usable = batch.known & np.isfinite(batch.propensity)
+    """Let all policies play a batch, and add its rows.
+
+    Policies learn from rewards as they came; values are of rows that can be judged.
+    """
+    blocks, actions, judged = log.blocks, len(log.action_names), batch.judged()
+    usable = judged.known & np.isfinite(batch.propensity)
     evaluation.skipped += int((~usable).sum())
     p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
     numbers = {name: np.zeros((len(batch), 6)) for name in players}
@@ -217,10 +220,10 @@ def _play(
     for name in players:
         labels[name] = batch.labels[batch.first + choices[name]]
     for part, theta in learning.result():
-        rows = _part(batch, part)
+        rows = _part(judged, part)
         for name, player in players.items():
             player.fill(rows, choices[name][part], p[part], theta, numbers[name][part])
-    rows = batch.where(usable)
+    rows = judged.where(usable)
     if len(rows):
         for name, table in numbers.items():
             if players[name].refused:

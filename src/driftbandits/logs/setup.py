@@ -80,6 +80,11 @@ class Setup:
         )
 
 
+def snippet(code: str, why: str) -> str:
+    """Lines to paste: a policy, and a comment that says why."""
+    return f"from driftbandits import {code.partition('(')[0]}\n\npolicy = {code}  # {why}"
+
+
 def rounded_up(value: float, digits: int = 3) -> float:
     """The least number of so many digits that is not below ``value``; 1 in the place of 0."""
     if value <= 0.0:

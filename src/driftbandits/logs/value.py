@@ -140,6 +140,7 @@ def value(
     work = {"evaluation": evaluation, "model": model, "shares": estimated, "asking": asking}
     with Checkpoint(resume, log, question, work) as kept:
         for batch in kept.batches(progress=progress):
+            batch = batch.judged()
             p = batch.propensity if estimated is None else estimated(batch)
             chances = asking.chances(targets, log, batch)
             numbers = {name: np.zeros((len(batch), 6)) for name in chances}
@@ -288,7 +289,11 @@ def summary(
             "subtract a number from all of them"
         )
     if evaluation.skipped:
-        warnings.append(f"{evaluation.skipped} rows without reward or propensity were left out")
+        young, hours = "", log.schema.mature_after
+        if hours is not None:
+            young = f", or younger than {hours:g} hours at the end of the log,"
+        left = f"{evaluation.skipped} rows without reward or propensity{young} were left out"
+        warnings.append(left)
     if propensities == "estimated":
         warnings.append("propensities are estimated: right only if the logger ignored contexts")
     doubted = []

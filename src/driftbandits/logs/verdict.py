@@ -10,7 +10,7 @@ import pandas as pd
 
 from .memory import Memory, say_hours
 from .periods import say_time
-from .setup import Setup
+from .setup import Setup, snippet
 
 ALPHA = 0.05
 # Share of the log's time from which on delays are told of. Of 60 logs with one jump in the middle,
@@ -110,12 +110,21 @@ class Drift:
             parts.append(f"nor does the level alone (p = {self.level.p:.2g})")
         lead = f"Payoffs drift (p = {self.p:.2g}): {', '.join(parts)}"
         if self.remembered is None and np.isinf(self.payoffs.memory):
+            return f"{lead}. {self._advice()}{self._delays()}"
+        return f"{lead}; {self._largest()}. {self._advice()}{self._delays()}{self._contexts()}"
+
+    def _advice(self) -> str:
+        """Which memory a policy should have, and which policy needs none."""
+        words = "No one memory follows it clearly."
+        if self.remembered is None and np.isinf(self.payoffs.memory):
             words = "No memory of the vectors follows it; they may lack a constant 1."
-            return f"{lead}. {words}{self._delays()}"
-        advice = "No one memory follows it clearly"
         if self.remembered is not None:
-            advice = self.remembered.recommendation
-        return f"{lead}; {self._largest()}. {advice}.{self._delays()}{self._contexts()}"
+            words = f"{self.remembered.recommendation}."
+            if np.isinf(self.remembered.best):
+                words += " To D-LinUCB, forgetting would cost more than it saves."
+        if self.differences is not None and not self.differences.drifts and self.level.drifts:
+            words += " AdaptiveLinUCB learns a level that moves apart from differences that stay."
+        return words
 
     def _delays(self) -> str:
         if not self.late:
@@ -131,7 +140,7 @@ class Drift:
         times = self.when["time"].to_numpy()
         if np.ptp(times) == 0.0:
             return "when it was is not told, since no time passes in this log"
-        if self.changed is None or self.changed[1] - self.changed[0] > 0.5 * np.ptp(times):
+        if self.changed is None:
             return "payoffs move all along, and no one change stands out"
         start, end = (say_time(time, dated=self.dated) for time in self.changed)
         return f"the largest change came between {start} and {end}"
@@ -171,9 +180,9 @@ class Drift:
     def snippet(self) -> str:
         """Configuration that follows from the answer."""
         if not self.drifting:
-            return f"policy = {self.setup.code(np.inf)}  # no drift found"
+            return snippet(self.setup.code(np.inf), "no drift found")
         if self.remembered is None:
-            return f"policy = AdaptiveLinUCB(dim={self.setup.dim})  # drifts, at no one pace"
+            return snippet(f"AdaptiveLinUCB(dim={self.setup.dim})", "drifts, at no one pace")
         return self.remembered.snippet
 
 

@@ -108,7 +108,8 @@ def last_rows(log: LogReader, rounds: int) -> LastRows:
     sets: list[Array] = []
     numbers: list[tuple[int, float, float, float]] = []
     # Earlier rows were checked when the memory was looked for.
-    for batch in log.batches(skip=max(0, log.rows - rounds)):
+    for read in log.batches(skip=max(0, log.rows - rounds)):
+        batch = read.judged()
         for i in range(max(0, len(batch) - rounds), len(batch)):
             sets.append(batch.actions(i, log.blocks))
             times = float(batch.time[i]), float(batch.arrival[i])
