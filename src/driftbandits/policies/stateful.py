@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -41,6 +40,21 @@ SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 
 # The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
 FLOOR_STREAM = "floor"
+
+
+class Alone:
+    """Claims an array while it is entered. A generator would take a microsecond longer."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, packed: Array) -> None:
+        self._packed = packed
+
+    def __enter__(self) -> None:
+        claim_entry(self._packed)
+
+    def __exit__(self, *error: object) -> None:
+        self._packed[BUSY] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -235,19 +249,13 @@ class Stateful(ABC):
         """Claim arrays for good, before others take their place: no thread may still use them."""
         claim_entry(self._packed)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> Alone:
         """Keep other threads from changing the arrays, while they are read or copied.
 
         Everything that reads more than one number does. A call of another thread, before or after,
         is refused as by compiled code.
         """
-        packed = self._packed
-        claim_entry(packed)
-        try:
-            yield
-        finally:
-            packed[BUSY] = 0.0
+        return Alone(self._packed)
 
     def _prepare(self) -> None:
         """Recompute the factor, θ̂ and β for a property, if the sums have changed; within `_alone`.

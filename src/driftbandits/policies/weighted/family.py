@@ -24,7 +24,7 @@ from ...core.linalg import (
     symmetric,
     whiten,
 )
-from ...core.packing import FRESH, STALE
+from ...core.packing import CHANGED, STALE
 from ...core.storage import StateFileError
 from ...least_squares.amending import amend_memory, forget_coordinates
 from ...least_squares.combining import padded
@@ -346,10 +346,11 @@ class WeightedPolicy(LinearPolicy):
     def _prepare(self) -> None:
         # Whether the factor follows later sums or is made from them decides how they are rounded.
         # A factor that was made for a property must not be followed.
-        age = self._state.counters[FACTOR_AGE]
-        super()._prepare()
-        if self._packed[STALE] != FRESH:
-            self._state.counters[FACTOR_AGE] = age
+        if self._packed[STALE] == CHANGED:
+            counters = self._state.counters
+            age = counters[FACTOR_AGE]
+            super()._prepare()
+            counters[FACTOR_AGE] = age
 
     def _fit(self) -> Fit:
         self._prepare()
