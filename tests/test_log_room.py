@@ -36,13 +36,20 @@ def test_a_first_question_stays_within_its_room(tmp_path: Path) -> None:
     assert any((tmp_path / "cache").rglob("*walk*.nbc"))
 
 
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
+    path = tmp_path_factory.mktemp("room")
+    write_log(path / "room.parquet", 160_000)
+    return pa.parquet.read_table(path / "room.parquet").combine_chunks()
+
+
 @linux
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["arrow", "parquet"])
-def test_a_file_that_is_one_piece_is_read_in_pieces(kind: str, tmp_path: Path) -> None:
+def test_a_file_that_is_one_piece_is_read_in_pieces(
+    kind: str, table: pa.Table, tmp_path: Path
+) -> None:
     # 260 MB in one record batch, and in one row group. Reading adds 70 MB to what imports take.
-    write_log(tmp_path / "room.parquet", 160_000)
-    table = pa.parquet.read_table(tmp_path / "room.parquet").combine_chunks()
     path = tmp_path / f"one.{kind}"
     if kind == "arrow":
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
