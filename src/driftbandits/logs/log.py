@@ -185,6 +185,7 @@ class Log(LogReader):
         progress: Progress | None = None,
     ) -> Value:
         """What would policies that learn have earned? See `driftbandits.logs.replay.replay`."""
+        compile_apart("value")  # apart from policies: both at once take more than 500 MB
         compile_apart("replay", list(policies.values()))
         return replay(
             self,
