@@ -55,8 +55,10 @@ from .state import (
     EXPERTS,
     GROWTH,
     INFLATION,
+    LANES,
     LEVERAGE,
     LOG,
+    MOST_EXPERTS,
     OBSERVATIONS,
     ORIGIN,
     PRIOR,
@@ -74,7 +76,19 @@ from .state import (
     birth,
 )
 
-memory_of = lean_kernel(birth)
+_MEMORIES = np.array([birth(1.0, j) for j in range(MOST_EXPERTS)])
+
+
+@lean_kernel
+def memory_of(c: float, j: int) -> float:
+    """m_j, as `birth` has it; from a table, since it is asked for several times a round."""
+    return float(c * _MEMORIES[j])
+
+
+@lean_kernel
+def lanes_in_use(s: State) -> int:
+    """Columns of ``forecasts`` to compute: those of experts, and what vector instructions add."""
+    return (int(s.counters[EXPERTS]) + LANES - 1) // LANES * LANES
 
 
 @lean_kernel
@@ -362,15 +376,29 @@ def restore(s: State, c: float, ridge: float) -> None:
     """Put Λ back in place where it is due, and wherever an inverse is missing.
 
     Λ is due when half a memory has passed, or as many rounds as had by the last time, c at least:
-    early on, scales and noise are hardly known. Rank-one changes leave rounding behind, which must
-    not pile up.
+    early on, scales and noise are hardly known.
     """
-    clock, half, most = s.counters[CLOCK], 0.5 * memory_of(c, 0), 32.0 + 4.0 * c
-    variance = prior_variance(s, ridge)
+    clock, half = s.counters[CLOCK], 0.5 * memory_of(c, 0)
     for j in range(int(s.counters[EXPERTS])):
         for e in range(2 * j, 2 * j + 2):
-            restored, changes = s.facts[e, RESTORED], s.facts[e, CHANGES]
-            due = min(half, max(c, restored))
-            if clock - restored >= due or not 0.0 <= changes <= most:
-                invert(s, e, variance)
+            restored = s.facts[e, RESTORED]
+            if clock - restored >= min(half, max(c, restored)) or is_worn(s, c, e):
+                invert(s, e, prior_variance(s, ridge))
         half *= GROWTH
+
+
+@lean_kernel
+def is_worn(s: State, c: float, e: int) -> bool:
+    """Whether the inverse of expert ``e`` is missing, or has been changed often.
+
+    Rank-one changes leave rounding behind, which must not pile up.
+    """
+    return not 0.0 <= s.facts[e, CHANGES] <= 32.0 + 4.0 * c
+
+
+@lean_kernel
+def mend(s: State, c: float, ridge: float) -> None:
+    """`restore` for a clock that has not moved since: nothing is due but what is worn."""
+    for e in range(2 * int(s.counters[EXPERTS])):
+        if is_worn(s, c, e):
+            invert(s, e, prior_variance(s, ridge))

@@ -16,6 +16,7 @@ from .audits import audit_place, auditor
 from .bank import is_zero, prior_variance
 from .learning import Parameters
 from .level import level_of
+from .plane import squares_in_plane
 from .state import ANCHORED, PRECISION, REMEMBERED, UNIT, VARIANCE, State
 from .weights import bank_in_force, in_force
 
@@ -61,22 +62,40 @@ def spread_out(
     (a − ā)ᵀV⁻¹(a − ā) + u²/κ, u = 1 − aᵀV⁻¹Σwx. A coordinate that no action has had so far has
     zeros in V⁻¹, and adds ``new``.
     """
-    dim, width = columns.shape[0], scratch.shape[1]
+    if columns.shape[0] == 2:
+        squares_in_plane(inverse, unit, centre, slope, 1.0 / precision, columns, out)
+    else:
+        _squares_by_panels(inverse, unit, centre, slope, 1.0 / precision, columns, scratch, out)
+    for i in range(present.size):
+        if present[i] == 0.0:
+            for k in range(out.size):
+                out[k] += 0.0 if is_zero(columns[i, k] - centre[i]) else new
+
+
+@lean_kernel
+def _squares_by_panels(
+    inverse: Array,
+    unit: float,
+    centre: Array,
+    slope: Array,
+    variance: float,
+    columns: Array,
+    scratch: Array,
+    out: Array,
+) -> None:
+    """`spread_out` without new coordinates; as many columns at a time as stay in the cache."""
+    width = scratch.shape[1]
     for start in range(0, out.size, width):
         squares = out[start : start + width]
         leverage = scratch[1, : squares.size]
         for k in range(leverage.size):
             leverage[k] = 1.0
-        for i in range(dim):
+        for i in range(columns.shape[0]):
             column = columns[i, start : start + squares.size]
             _shift(column, centre[i], scratch[2 + i])
             subtract(leverage, slope[i], column)
         column_quadratic(inverse, 0.0, scratch[2:], squares)
-        _add_level(squares, unit, leverage, 1.0 / precision)
-        for i in range(dim):
-            if present[i] == 0.0:
-                for k in range(squares.size):
-                    squares[k] += 0.0 if is_zero(scratch[2 + i, k]) else new
+        _add_level(squares, unit, leverage, variance)
 
 
 @precise_kernel

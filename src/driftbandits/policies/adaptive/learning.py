@@ -11,7 +11,7 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
 from .amending import change_noise, change_reward, forget_along, predict_again
-from .bank import absorb, memory_of, notice, pass_rounds, predict, restore, seen_by, weight_of
+from .bank import absorb, memory_of, mend, notice, pass_rounds, predict, restore, seen_by, weight_of
 from .level import (
     add_to_means,
     any_mean,
@@ -117,7 +117,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     if s.counters[OBSERVATIONS] == 0.0:
         s.counters[ORIGIN] = reward
     notice(s, action)
-    restore(s, p.coordinates, p.ridge)
+    mend(s, p.coordinates, p.ridge)
     banks = 2 if centre(s, action, age) else 1
     residual = predict_all(s, banks, reward)
     settled, known = p.provisional == 0.0, p.known > 0.0

@@ -36,7 +36,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel, precise_kernel
-from .bank import mean_square
+from .bank import lanes_in_use, mean_square
 from .state import (
     ANCHORED,
     CENTRED,
@@ -228,8 +228,8 @@ def notice_falls(s: State) -> None:
 
 
 @precise_kernel
-def _errors_at(forecasts: Array, level: float, variance: float, sure: float, count: int) -> None:
-    for j in range(count):
+def _errors_at(forecasts: Array, level: float, variance: float, sure: float, lanes: int) -> None:
+    for j in range(lanes):
         leverage = forecasts[LEVERAGE, j]
         forecasts[ERROR, j] = sure * (forecasts[RAW, j] - leverage * level)
         forecasts[SCALE, j] = 1.0 + forecasts[SPREAD, j] + leverage * leverage * variance
@@ -238,13 +238,13 @@ def _errors_at(forecasts: Array, level: float, variance: float, sure: float, cou
 @lean_kernel
 def apply_level(s: State, bank: int) -> None:
     """Errors and scales of the experts of ``bank``, at the level that it knows."""
-    forecasts, count, precision = s.forecasts[bank], int(s.counters[EXPERTS]), s.counters[PRECISION]
+    forecasts, lanes, precision = s.forecasts[bank], lanes_in_use(s), s.counters[PRECISION]
     if bank == CENTRED:
-        _errors_at(forecasts, 0.0, 0.0, 1.0, count)
+        _errors_at(forecasts, 0.0, 0.0, 1.0, lanes)
     elif precision > 0.0:
-        _errors_at(forecasts, fixed_level(s), 1.0 / precision, 1.0, count)
+        _errors_at(forecasts, fixed_level(s), 1.0 / precision, 1.0, lanes)
     else:  # any level fits
-        _errors_at(forecasts, 0.0, 0.0, 0.0, count)
+        _errors_at(forecasts, 0.0, 0.0, 0.0, lanes)
 
 
 @lean_kernel

@@ -16,14 +16,13 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.compiling import lean_kernel, precise_kernel
 from ...core.elementary import exp, log
-from .bank import mean_square
+from .bank import lanes_in_use, mean_square
 from .state import (
     ANCHORED,
     CENTRED,
     COUNT,
     ERROR,
     EXPERTS,
-    LANES,
     LAW,
     MEANS,
     NORMAL_TAIL,
@@ -45,6 +44,7 @@ OUTLIER = 25.0  # squares in κ̂, in units of σ̂², are at most this: no sing
 LEAST_RATIO = 1e-12  # σ̂² in units of what rewards vary by is at least this: they may have no noise
 LEAST_LIKELIHOOD = -600.0  # of an expert, in nats below the best: no weight is lost
 LEAST_LAW = -300.0  # of a running mean, in nats: no weight is lost
+NO_LEAN = 1100.0  # halvings after which no float is left, and asking for it takes long
 LOPSIDED = 2.0  # ratio of the two tails from which outliers lie on one side
 LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have been the same
 
@@ -91,8 +91,7 @@ def write_laws(s: State) -> float:
     SCALE is S^φ from then on. In each bank, relative to the largest such power. Returns the
     logarithm of the centred bank's largest one, less that of the anchored bank's.
     """
-    lanes = (int(s.counters[EXPERTS]) + LANES - 1) // LANES * LANES
-    freedom = degrees_of_freedom(s)
+    lanes, freedom = lanes_in_use(s), degrees_of_freedom(s)
     power, phi = -0.5 * (freedom + 1.0), scale_power(s)
     if phi < 1.0:
         for group in range(3):
@@ -187,7 +186,8 @@ def variance_seen(s: State, c: float) -> float:
     if not any_variation(s):
         return 0.0
     usual = n[REWARD_SQUARES] / n[REWARD_COUNT]
-    lean = c * 2.0 ** ((1.0 - n[OBSERVATIONS]) / c)
+    halvings = (n[OBSERVATIONS] - 1.0) / c
+    lean = c * 2.0**-halvings if halvings < NO_LEAN else 0.0
     variance = (n[RESIDUALS] + lean * usual) / (n[COUNT] + lean)
     return float(max(variance, LEAST_RATIO * usual))
 

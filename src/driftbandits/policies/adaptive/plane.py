@@ -1,4 +1,4 @@
-"""What `driftbandits.policies.adaptive.bank` does with one expert, written out for two coordinates.
+"""What is done with one expert, written out for two coordinates.
 
 In the plane, loops cost more than what they do.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.compiling import lean_kernel
-from ...least_squares.sums import accumulate, add_moment
+from ...core.compiling import lean_kernel, precise_kernel, row_kernel
+from ...least_squares.sums import compensated, compensated_for_good
 from .state import CHANGES, LEVERAGE, RAW, SPREAD, UNIT, State
 
 
@@ -27,6 +27,26 @@ def predict_in_plane(s: State, e: int, x: Array, y: float, held: float) -> None:
     forecasts[SPREAD, j] = max(image0 * x0 + image1 * x1, 0.0) * s.facts[e, UNIT]
 
 
+@precise_kernel
+def _add_outer(values: Array, owed: Array, weight: float, x0: float, x1: float) -> None:
+    """Add ``weight`` x xᵀ to a matrix, in its upper triangle."""
+    weighted = weight * x0
+    v00, o00 = compensated_for_good(values[0, 0], owed[0, 0], weighted * x0)
+    v01, o01 = compensated_for_good(values[0, 1], owed[0, 1], weighted * x1)
+    v11, o11 = compensated_for_good(values[1, 1], owed[1, 1], weight * x1 * x1)
+    values[0, 0], values[0, 1], values[1, 1] = v00, v01, v11
+    owed[0, 0], owed[0, 1], owed[1, 1] = o00, o01, o11
+
+
+@precise_kernel
+def _add_moment(values: Array, owed: Array, y: float, x0: float, x1: float) -> None:
+    """Add y x to a vector."""
+    v0, o0 = compensated(values[0], owed[0], y * x0)
+    v1, o1 = compensated(values[1], owed[1], y * x1)
+    values[0], values[1] = v0, v1
+    owed[0], owed[1] = o0, o1
+
+
 @lean_kernel
 def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
     """As `absorb`."""
@@ -34,9 +54,11 @@ def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: f
     forecasts, j = s.forecasts[e & 1], e >> 1
     stored = weight * s.facts[e, UNIT]
     gain = stored / (1.0 + weight * forecasts[SPREAD, j])
-    accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
+    _add_outer(s.grams[e, 0], s.grams[e, 1], stored, x[0], x[1])
+    x0, x1 = stored * x[0], stored * x[1]
+    _add_moment(s.moments[e, 0], s.moments[e, 1], y, x0, x1)
     if held > 0.0:
-        add_moment(s.offsets[e], x, 1.0, stored)
+        _add_moment(s.offsets[e, 0], s.offsets[e, 1], 1.0, x0, x1)
     image0, image1 = s.images[e, 0], s.images[e, 1]
     gained0, gained1 = gain * image0, gain * image1
     raw, leverage = forecasts[RAW, j], forecasts[LEVERAGE, j]
@@ -65,3 +87,25 @@ def invert_in_plane(s: State, e: int, prior0: float, prior1: float) -> None:
     s.thetas[e, 1] = v01 * moment[0] + v11 * moment[1]
     s.slopes[e, 0] = v00 * offset[0] + v01 * offset[1]
     s.slopes[e, 1] = v01 * offset[0] + v11 * offset[1]
+
+
+@row_kernel
+def squares_in_plane(
+    inverse: Array,
+    unit: float,
+    centre: Array,
+    slope: Array,
+    variance: float,
+    columns: Array,
+    out: Array,
+) -> None:
+    """As `spread_out` without new coordinates, in one loop over the columns."""
+    v00, v01, v11 = 0.5 * inverse[0, 0], inverse[0, 1], 0.5 * inverse[1, 1]
+    c0, c1, s0, s1 = centre[0], centre[1], slope[0], slope[1]
+    row, below = columns[0], columns[1]
+    for k in range(out.size):
+        x0, x1 = row[k] - c0, below[k] - c1
+        leverage = 1.0 - s0 * row[k]
+        leverage -= s1 * below[k]
+        square = (v00 * x0 + v01 * x1) * x0 + v11 * x1 * x1
+        out[k] = max(2.0 * square, 0.0) * unit + leverage * leverage * variance
