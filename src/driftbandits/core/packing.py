@@ -55,16 +55,20 @@ def pack(head: Sequence[float], state: StateType) -> tuple[Array, StateType]:
     """
     first = len(head) + sum(1 + array.ndim for array in state)
     layout: list[int] = []
+    starts: list[int] = []
     for array in state:
         layout += [first, *array.shape]
+        starts.append(first)
         first += array.size
     packed = np.empty(first)
     packed[: len(head)] = head
     packed.view(np.int64)[len(head) : len(head) + len(layout)] = layout
-    copied = views(packed, type(state), fields_of(state), len(head))
-    for view, array in zip(copied, state, strict=True):
+    copied = []
+    for start, array in zip(starts, state, strict=True):
+        view = np.ndarray(array.shape, array.dtype, packed, 8 * start)
         view[...] = array
-    return packed, copied
+        copied.append(view)
+    return packed, type(state)(*copied)
 
 
 def views(

@@ -28,7 +28,9 @@ def padded(array: Array, *shape: int) -> Array:
 
 def longer(array: Array, rows: int) -> Array:
     """``array`` with zeros after it, ``rows`` rows in total."""
-    return padded(array, rows, *array.shape[1:])
+    grown = np.zeros((rows, *array.shape[1:]))
+    grown[: len(array)] = array
+    return grown
 
 
 def padded_rows(rows: Array, dim: int, wider: int) -> Array:

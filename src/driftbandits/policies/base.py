@@ -334,7 +334,8 @@ class Policy(Stateful):
         else:
             arrays += (arrivals.kept, arrivals.steps, waiting_rows(self.dim, block, waiting))
             call, steps = self._calls.play_late, len(arrivals.steps)
-        if self._in_parts(call, arrays, steps, np.ones(2)) < 0:
+        # Room for all rounds at once: each time that arrays grow costs as much as a hundred rounds.
+        if self._in_parts(call, arrays, steps, np.array([block.rounds, 1.0])) < 0:
             shapes = [array.shape for array in arrays]
             raise ValueError(f"the arrays of a block must fit each other, got shapes {shapes}")
 

@@ -128,8 +128,7 @@ class Stateful(ABC):
 
     def fresh(self, replication: int = 0) -> Self:
         """A policy of the same configuration that has seen nothing, for a replication."""
-        twin = self._twin(self._initial_state())
-        twin._adopt(twin._state, self._floor_stream(replication))
+        twin = self._twin(self._initial_state(), self._floor_stream(replication))
         twin._reseed(replication)
         return twin
 
@@ -138,11 +137,14 @@ class Stateful(ABC):
         with self._alone():
             return self._twin(self._state)
 
-    def _twin(self, state: Any) -> Self:
-        """A policy of the same configuration, which has been checked, with a copy of ``state``."""
+    def _twin(self, state: Any, stream: npt.NDArray[np.uint64] | None = None) -> Self:
+        """A policy of the same configuration, which has been checked, with a copy of ``state``.
+
+        And of the floor's ``stream``, if another is given.
+        """
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
-        twin._adopt(state)
+        twin._adopt(state, stream)
         return twin
 
     def _reseed(self, replication: int) -> None:
