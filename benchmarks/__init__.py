@@ -1,1 +1,1 @@
-"""Benchmarks, side by side in one run."""
+"""Benchmarks that compare implementations side by side, in one run."""

@@ -2,7 +2,7 @@
 
 import os
 
-# One thread, unless threads are the subject; numpy reads these when it is imported.
+# One thread, except in the benchmarks of threads. NumPy reads these when it is imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 

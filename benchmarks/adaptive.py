@@ -1,4 +1,4 @@
-"""What `AdaptiveLinUCB` costs beside D-LinUCB: simulated rounds, and rounds played from Python."""
+"""Time of `AdaptiveLinUCB` compared with D-LinUCB, in simulation and called from Python."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .measure import Row, Say, interleaved, summary
 
 NAME = "adaptive"
 SIZES = ((2, 3), (2, 50), (2, 500), (9, 3), (20, 20), (50, 2), (50, 50))
-ROUNDS = 500  # that come again and again, and stay in the cache
+ROUNDS = 500  # repeated many times, so that they stay in the cache
 OURS, PLAIN = "AdaptiveLinUCB", "D-LinUCB"
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Time of a round and the ratio, at each size."""
+    """Time per round and the ratio, at each size."""
     rows = []
     for dim, count in SIZES:
         say(f"adaptive: d = {dim}, K = {count}")
@@ -55,7 +55,7 @@ def _size(dim: int, count: int, *, times: int, repetitions: int) -> list[Row]:
 
 
 def _played(policy: Policy, blocks: list[Block]) -> Policy:
-    """A fresh twin of ``policy`` that has played all blocks."""
+    """A fresh copy of ``policy`` that has played all blocks."""
     twin = policy.fresh()
     for block in blocks:
         twin.play(block, regret=np.empty(block.rounds))

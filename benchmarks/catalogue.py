@@ -1,4 +1,4 @@
-"""A fixed catalogue: the exact choice, against BLAS over all items."""
+"""A fixed catalogue: our exact choice, compared with BLAS over all items."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .measure import Array, Row, Say, at_least, summary
 NAME = "catalogue"
 DIM, ITEMS = 32, 100_000
 NOISE = 0.1
-SPAN = 20  # rounds over which the times of choices are averaged: few are long, most are short
+SPAN = 20  # rounds over which times are averaged: few choices are slow, most are fast
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """The time of a choice as data comes in, and the ratio to scoring everything."""
+    """The time per choice as data accumulates, and the ratio to scoring everything."""
     items, theta = _items(ITEMS // 10 if quick else ITEMS)
     policies = {
         "D-LinUCB, γ = 0.999": DLinUCB(dim=DIM, gamma=0.999, noise=NOISE),
@@ -49,7 +49,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
 def _play(
     policy: WeightedPolicy, items: Array, theta: Array, *, rounds: int
 ) -> tuple[Array, Array]:
-    """Mean seconds of a choice in each span of rounds, and seconds of scoring all after it."""
+    """For each span of rounds: mean seconds per choice, and seconds to score all items after it."""
     catalogue = FixedCatalogue(policy, items)
     rng = np.random.default_rng(1)
     ours, blas = np.zeros(rounds // SPAN), np.zeros(rounds // SPAN)

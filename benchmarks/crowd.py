@@ -1,9 +1,10 @@
-"""Many connections that do nothing, while a few ask for decisions.
+"""Many idle connections, while a few ask for decisions.
 
     python -m benchmarks.crowd --connections 10000
 
-Every connection sends one request and stays. Then 32 of them ask for decisions, first alone and
-then in the crowd. Prints rates, latencies, and the memory of the server per connection.
+32 connections ask for decisions, first alone, then beside a crowd of idle connections. Each idle
+connection has sent one request and stays open. Prints rates, latencies, and the memory of the
+server per connection.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .service import Host, requests_of, server
 from .soak import vitals
 
 _BUSY = 32
-_AT_ONCE = 500  # connections that are opened before their answers are awaited
+_AT_ONCE = 500  # connections to open before waiting for their answers
 
 
 def main() -> None:
@@ -46,14 +47,14 @@ def main() -> None:
 
 def _measure(when: str, host: Host, seconds: float) -> None:
     address, requests = ("127.0.0.1", host.port), requests_of("D-LinUCB")
-    load(address, requests, connections=_BUSY, seconds=1.0)  # unmeasured
+    load(address, requests, connections=_BUSY, seconds=1.0)  # warm-up, not measured
     seen = load(address, requests, connections=_BUSY, seconds=seconds)
     p50, p99 = seen.quantile(0.5), seen.quantile(0.99)
     print(f"{when}: {seen.rate:.0f} decisions/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms")
 
 
 def _crowd(host: Host, count: int) -> list[Connection]:
-    """Connections that have had one answer each."""
+    """Open connections that have received one answer each."""
     crowd = list[Connection]()
     while len(crowd) < count:
         fresh = min(_AT_ONCE, count - len(crowd))
@@ -64,7 +65,7 @@ def _crowd(host: Host, count: int) -> list[Connection]:
 
 
 def _answered(connections: list[Connection]) -> int:
-    """Ask on every connection whether the server is well; how many got an answer."""
+    """Send a health check on every connection; return the number of good answers."""
     good = 0
     with selectors.DefaultSelector() as selector:
         for connection in connections:

@@ -1,6 +1,6 @@
-"""Features: a visit's vectors from dictionaries, beside NumPy by hand and beside scikit-learn.
+"""Features: encode a visit from dictionaries, compared with NumPy by hand and scikit-learn.
 
-A visit has 10 features, an article 3, there are 50 articles, and every feature of the visit is
+A visit has 10 features, an article has 3, and there are 50 articles. Every feature of the visit is
 crossed with every feature of the article: 270 coordinates. An agent decides and is rewarded on a
 smaller site, with 8 articles and 54 coordinates.
 """
@@ -61,7 +61,7 @@ Encode = Callable[[Values, Articles], object]
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Time of one visit for each way to encode it, and ratios to ours."""
+    """Time per visit for each way to encode it, and ratios to ours."""
     visits = 50 if quick else 200
     say(f"features: d = {FEATURES.dim}, K = {COUNT}, {visits} visits")
     _check_agreement()
@@ -85,7 +85,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
     }
     measured = interleaved(works, repetitions=5 if quick else 31)
     times = {name: time.cpu / visits * 1e6 for name, time in measured.items()}
-    # Processes that share a core also share its cache, which processor time does not show.
+    # If other processes share the core, they also use its cache; processor time does not show this.
     waited = np.median([time.wall / time.cpu for time in measured.values()])
     return _rows(times, judged=bool(waited < 1.1))
 
@@ -126,7 +126,7 @@ def _work(encode: Encode, contexts: list[Values], sets: list[Articles]) -> Calla
 
 
 def _served(policy: Policy, visits: int) -> Callable[[], None]:
-    """Decisions of an agent, each rewarded before the next: a click in ten."""
+    """Decisions of an agent, each rewarded before the next; one in ten gets a click."""
     agent = Agent(features=SMALL, policy=policy, wait=100.0)
     small = {"country": "FR", "device": "phone"}
     contexts = [{**small, "hour": number % 24} for number in range(visits)]
@@ -143,7 +143,7 @@ def _served(policy: Policy, visits: int) -> Callable[[], None]:
 
 
 def _in_new_dictionaries(context: Values, articles: Articles) -> Array:
-    """Other objects of equal content, as a web server gets them; copying them is counted."""
+    """Encode copies of equal content, as a web server receives them; copying is included."""
     return FEATURES.encode(context, {id: dict(row) for id, row in articles.items()})
 
 
@@ -192,7 +192,7 @@ def _subsets(pool: Articles, count: int) -> list[Articles]:
 
 
 def by_hand(context: Values, articles: Articles) -> Array:
-    """What one writes with NumPy for this one declaration, without checks."""
+    """Hand-written NumPy code for exactly this declaration, without checks."""
     x = np.array(
         [
             min(max((context["age"] - 40) / 25, -1.0), 1.0),
@@ -237,7 +237,7 @@ def _angle(value: float, period: float) -> tuple[float, float]:
 
 
 class _Rows:
-    """scikit-learn's way: names and numbers of what is not zero, in one dictionary per article."""
+    """scikit-learn's way: one dictionary per article, from names to nonzero values."""
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
@@ -268,14 +268,14 @@ def _named(row: Values) -> Iterator[tuple[str, float]]:
 
 
 def _vectorizer() -> _Rows:
-    """A DictVectorizer that has seen all there is to see."""
+    """A DictVectorizer fitted on all possible values."""
     contexts, pool = _visits(1000), list(_articles(4 * COUNT).values())
     examples = [_Rows.row(c, a) for c, a in zip(contexts, cycle(pool), strict=False)]
     return _Rows(DictVectorizer().fit(examples))
 
 
 def _check_agreement() -> None:
-    """By hand comes to the same vectors."""
+    """Check that `by_hand` gives the same vectors."""
     articles = _articles(COUNT)
     for context in _visits(20):
         np.testing.assert_allclose(

@@ -1,8 +1,8 @@
-"""Libraries from PyPI on the same rounds: time of a decision and of an update, and regret.
+"""Libraries from PyPI on the same rounds: time per decision and per update, and regret.
 
-All players of a replication meet the same actions and noise. Each library is tried at several
-settings for drift on replications set apart, one environment at a time, and measured at the best;
-driftbandits stays at the paper's tuning.
+All players of a replication meet the same actions and noise. For each library and environment,
+several settings for drift are tried on separate replications, and the best one is measured.
+driftbandits always has the paper's tuning.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Played(NamedTuple):
 
 def run(*, quick: bool, say: Say) -> list[Row]:
     """Every library on the environments that it can play."""
-    warnings.simplefilter("ignore")  # the libraries', of which there are many
+    warnings.simplefilter("ignore")  # the libraries warn a lot
     horizon, replications = (1500, 2) if quick else (6000, 3)
     rows = []
     for name, environment, theta_bound, rivals in (
@@ -127,7 +127,7 @@ def _compare(
     say: Say,
 ) -> list[Row]:
     makes, notes, rows = {OURS: ours}, {OURS: "the paper's tuning"}, []
-    play(ours(), environment, TUNING_SEED, 0)  # compiled before it is timed
+    play(ours(), environment, TUNING_SEED, 0)  # compiles, so that timing does not include it
     for library in rivals:
         say(f"libraries, {name}: {library.package}, {len(library.settings)} settings")
         try:
@@ -148,7 +148,7 @@ def _compare(
 
 
 def _best_setting(library: Library, environment: Environment) -> tuple[dict[str, Any], str]:
-    """The setting of the least mean regret on replications set apart, and all of them in words."""
+    """The setting with the least mean regret on separate replications, and a list of all tried."""
     regrets = [
         np.mean(
             [
@@ -164,7 +164,7 @@ def _best_setting(library: Library, environment: Environment) -> tuple[dict[str,
 
 
 def play(player: Player, environment: Environment, seed: int, replication: int) -> Played:
-    """Play a replication, timing decisions and updates apart."""
+    """Play a replication, timing decisions and updates separately."""
     clock = time.perf_counter
     regret, deciding, updating = 0.0, 0.0, 0.0
     for block in environment.blocks(seed=seed, replication=replication):

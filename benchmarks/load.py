@@ -1,6 +1,6 @@
 """A load generator: a few connections, each of which sends a request as soon as it has an answer.
 
-Raw sockets and one epoll loop, because the generator shares two cores with what it measures.
+It uses raw sockets and one epoll loop, because it shares two cores with the server it measures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .measure import Array
 
 
 class Load(NamedTuple):
-    """What a run saw.
+    """The measurements of a run.
 
     Attributes:
         rate: Answers per second.
@@ -28,12 +28,12 @@ class Load(NamedTuple):
     latencies: Array
 
     def quantile(self, level: float) -> float:
-        """Milliseconds within which this share of the answers came."""
+        """Quantile of the latency, in milliseconds."""
         return float(np.quantile(self.latencies, level)) * 1000.0
 
 
 class Connection:
-    """One connection, and the request that it has under way."""
+    """One connection with at most one open request."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
@@ -41,12 +41,12 @@ class Connection:
         self._received, self.sent = b"", 0.0
 
     def send(self, request: bytes) -> None:
-        """Send a request, and note when."""
+        """Send a request, and record the time."""
         self.sent = time.perf_counter()
         self.socket.sendall(request)
 
     def answer(self) -> bytes | None:
-        """Read; the answer, once it is whole."""
+        """Read; return the answer once it is complete, else None."""
         piece = self.socket.recv(65536)
         if not piece:
             raise ConnectionError("the server closed a connection")
@@ -82,7 +82,7 @@ def get_bytes(path: str) -> bytes:
 
 
 def ask(address: tuple[str, int], request: bytes) -> bytes:
-    """Send one request, and wait for its answer; its body."""
+    """Send one request, and return the body of its answer."""
     connection = Connection(address)
     connection.send(request)
     while (answer := connection.answer()) is None:
@@ -94,10 +94,10 @@ def ask(address: tuple[str, int], request: bytes) -> bytes:
 def load(
     address: tuple[str, int], requests: list[bytes], *, connections: int, seconds: float
 ) -> Load:
-    """Keep ``connections`` busy with the requests, one after the other, for some seconds."""
+    """Keep ``connections`` busy with the requests, one after the other, for ``seconds``."""
     selector = selectors.DefaultSelector()
     talking = [Connection(address) for _ in range(connections)]
-    # Each goes round the requests, and begins with another one.
+    # Each connection cycles through the requests, from a different start.
     rounds = {one: cycle(requests[n % len(requests) :] + requests[: n % len(requests)])
               for n, one in enumerate(talking)}  # fmt: skip
     for connection in talking:

@@ -1,12 +1,12 @@
-"""Estimates beside those of vw-estimators and obp, on the Open Bandit sample, and their speed.
+"""Compare estimates and speed with vw-estimators and obp, on the Open Bandit sample.
 
-The sample is inside obp's wheel. obp itself is run where it is installed:
+The sample is inside obp's wheel. obp itself runs only if it is installed:
 
     pip install --no-deps obp==0.4.1 && pip install pyyaml seaborn scikit-learn
 
-It names torch and tqdm where it is imported, and its estimators use neither on numpy arrays. So
-empty modules stand in for them where they are not installed. It is given this package's model of
-rewards, so that DM and DR are the same quantities, too.
+obp imports torch and tqdm, but its estimators do not use them on numpy arrays. If they are not
+installed, empty modules replace them. obp gets this package's model of rewards, so that DM and DR
+are the same quantities.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNUSED = ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.uti
 
 
 class _Empty(ModuleType):
-    """A module that is imported and not used; what it is asked for is an empty class."""
+    """Replaces a module that is imported but not used; every attribute is an empty class."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -46,7 +46,7 @@ class _Empty(ModuleType):
 
 
 def _ope() -> Any:
-    """The estimators of obp; None where it is not installed."""
+    """The estimators of obp, or None if it is not installed."""
     absent = [name for name in _UNUSED if find_spec(name.partition(".")[0]) is None]
     with patch.dict(sys.modules, {name: _Empty(name) for name in absent}):
         try:
@@ -62,7 +62,7 @@ _POSITIONS = 3
 
 
 def agreement(section: str, folder: Path) -> list[Row]:
-    """Largest relative difference to the other libraries' estimates of the other logger."""
+    """Largest relative difference to the other libraries, in estimates of the other logger."""
     worst: dict[tuple[str, str], float] = {}
     for arms, frame, other in _directions(folder):
         table = _shares(other)
@@ -95,7 +95,7 @@ def agreement(section: str, folder: Path) -> list[Row]:
 
 
 def speeds(section: str, log: Log, frame: pd.DataFrame, arms: int) -> list[Row]:
-    """Rows per second of the values of the uniform policy, by every library, side by side."""
+    """Rows per second of each library, for the value of the uniform policy."""
     plays = np.full((len(frame), arms), 1.0 / arms)
     work: dict[str, Callable[[], Any]] = {
         "driftbandits": lambda: log.value({"uniform": "uniform"}, period="week"),
@@ -127,7 +127,7 @@ def sample(folder: Path) -> Path:
 
 
 def _directions(folder: Path) -> Iterator[tuple[int, pd.DataFrame, pd.DataFrame]]:
-    """Number of items, a log, and the log of the other logger, of all campaigns."""
+    """For all campaigns: number of items, a log, and the log of the other logger."""
     with zipfile.ZipFile(sample(folder)) as archive:
         for campaign, arms in _CAMPAIGNS.items():
             random, bts = (
@@ -145,7 +145,7 @@ def _read(file: IO[bytes]) -> pd.DataFrame:
 
 
 def _shares(frame: pd.DataFrame) -> pd.DataFrame:
-    """Shares of items per position: what the logger plays, seen from its log."""
+    """Shares of items per position, which estimate the logger's policy."""
     counts = frame.groupby(["position", "item_id"]).size()
     share = counts / counts.groupby(level=0).transform("sum")
     return share.rename("probability").reset_index().rename(columns={"item_id": "action"})
@@ -159,7 +159,7 @@ def _plays(table: pd.DataFrame, frame: pd.DataFrame, arms: int) -> Array:
 
 
 def expected_rewards(log: Log) -> Array:
-    """What the package's model expects of each arm in each row, from earlier rows, (n, K)."""
+    """Expected reward of each arm in each row by the package's model of earlier rows, (n, K)."""
     model, found = RewardModel(log), []
     for batch in log.batches():
         for part, theta in model.pieces(batch):

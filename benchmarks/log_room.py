@@ -1,7 +1,7 @@
-"""Peak memory of every command on a log: each in a process of its own, as a user would call it.
+"""Peak memory of every command on a log, each in its own process, as a user would call it.
 
-A first call also compiles, which takes room of its own. So every command is measured twice: with an
-empty cache of compiled code, and again with the one that it left. Linux alone tells the peak.
+A first call also compiles, which needs extra memory. So every command is measured twice: with an
+empty cache of compiled code, and again with the filled cache. Only Linux reports the peak.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _DIM, _ARMS, _PIECE, _EVENTS = 10, 20, 20_000, 5
 _MOST = 500.0  # MB
 _FIXED, _LEARNS = ("--policy", "uniform"), ("--policy", "D-LinUCB")
 
-# `VmHWM` is the process's own: `getrusage` starts from that of the process that called it. A child
-# of its own, which compiles, counts too.
+# `VmHWM` is the peak of this process only; `getrusage` would include the peak of its parent. The
+# child process that compiles counts too.
 _CHILD = """
 import atexit, resource, sys
 from driftbandits.__main__ import main
@@ -40,7 +40,7 @@ atexit.register(tell)
 main()
 """
 
-# What is asked; {log} and {dsjson} are files, {out} is a folder.
+# The commands; {log} and {dsjson} are files, {out} is a folder.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check", "{log}", "--out", "{out}"),
     "drift": ("drift", "{log}", "--out", "{out}"),
@@ -90,9 +90,9 @@ def measured(what: str, folder: Path, cache: Path) -> float:
 
 
 def write_log(path: Path, rows: int) -> None:
-    """Sets of 20 vectors of length 10 whose parameter turns; in pieces, so that any length fits.
+    """A log with sets of 20 vectors of length 10 and a turning parameter, written in pieces.
 
-    Entries have two digits: their columns stay small on disk, and are as large when read.
+    Entries have two digits, so that columns are small on disk; in memory they have full size.
     """
     inner = pa.list_(pa.list_(pa.float64(), _DIM), _ARMS)
     kinds = {"time": pa.float64(), "actions": inner, "chosen": pa.int64()}
@@ -116,7 +116,7 @@ def write_log(path: Path, rows: int) -> None:
 
 
 def write_dsjson(path: Path, rows: int) -> None:
-    """Decisions among five actions as Vowpal Wabbit and Personalizer log them."""
+    """Decisions among five actions, in the format of Vowpal Wabbit and Personalizer."""
     actions = ",".join(f'{{"T":{{"a{k}":1,"length":{k}}}}}' for k in range(_EVENTS))
     orders = [str([k + 1, *(j + 1 for j in range(_EVENTS) if j != k)]) for k in range(_EVENTS)]
     with path.open("w") as file:

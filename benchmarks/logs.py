@@ -1,7 +1,7 @@
-"""Logs: rows per second of every question, beside obp and Vowpal Wabbit on the same work.
+"""Logs: rows per second of every question, compared with obp and Vowpal Wabbit on the same work.
 
-Estimates are compared with those of vw-estimators and obp in `log_agreement`; `log_room` has the
-peak memory of every command.
+`log_agreement` compares estimates with vw-estimators and obp; `log_room` measures the peak memory
+of every command.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _rate(subject: str, what: str, rates: Array, *, aim: Aim | None = None, note
 
 
 def _write_played(path: Path, n: int) -> None:
-    """Wide columns of what was played, in pieces, so that writing needs no memory either."""
+    """Write wide columns of played actions, in pieces, so that writing needs little memory."""
     rng = np.random.default_rng(0)
     theta, writer, done = rng.normal(size=_DIM), None, 0
     while done < n:

@@ -1,4 +1,4 @@
-"""What the numbers were measured on."""
+"""Description of the machine that the numbers were measured on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def describe() -> dict[str, str]:
 
 
 def _code() -> str:
-    """The commit that was measured, and whether it had been changed."""
+    """The measured commit, and whether there were uncommitted changes."""
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--exclude=*"],

@@ -1,4 +1,4 @@
-"""Measuring side by side: interleaved repetitions, medians and quartiles, and rows of a table."""
+"""Measurements side by side: interleaved repetitions, medians and quartiles, rows of a table."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Array = npt.NDArray[np.float64]
 
 
 class Aim(NamedTuple):
-    """What a number should be: at least, or at most, a bound."""
+    """The target of a number: at least, or at most, a bound."""
 
     sense: str  # ">=" or "<="
     bound: float
 
     def met(self, value: float) -> bool:
-        """Whether ``value`` is what it should be."""
+        """Whether ``value`` meets the aim."""
         return value >= self.bound if self.sense == ">=" else value <= self.bound
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ def at_most(bound: float) -> Aim:
 
 
 class Row(NamedTuple):
-    """A line of the table: a median with its quartiles, or why there is none."""
+    """A row of the table: a median with its quartiles, or the reason why there is none."""
 
     section: str
     subject: str
@@ -48,12 +48,12 @@ class Row(NamedTuple):
     high: float = float("nan")
     aim: Aim | None = None
     note: str = ""
-    judged: bool = True  # False where the machine was too busy to tell
-    failed: bool = False  # True where there should be a number and is none
+    judged: bool = True  # False if the machine was too busy to judge the aim
+    failed: bool = False  # True if there should be a number but there is none
 
     @property
     def verdict(self) -> str:
-        """Whether the aim was met, where there is one."""
+        """Whether the aim was met, if there is one."""
         if self.failed:
             return "not measured"
         if self.aim is None:
@@ -77,7 +77,7 @@ def summary(
     note: str = "",
     judged: bool = True,
 ) -> Row:
-    """The row of several measurements of one thing."""
+    """The row of repeated measurements."""
     low, median, high = (float(q) for q in np.percentile(values, [25, 50, 75]))
     return Row(section, subject, quantity, unit, median, low, high, aim, note, judged)
 
@@ -92,14 +92,14 @@ def single(
     aim: Aim | None = None,
     note: str = "",
 ) -> Row:
-    """The row of a number that has no spread of its own."""
+    """The row of a number without a spread."""
     return Row(section, subject, quantity, unit, value, aim=aim, note=note)
 
 
 class Times(NamedTuple):
     """Seconds of every repetition."""
 
-    cpu: Array  # what this process used: where others compete for the machine, the fairer one
+    cpu: Array  # processor time of this process: fairer on a busy machine
     wall: Array
 
 
@@ -111,7 +111,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def interleaved(works: Mapping[str, Callable[[], object]], *, repetitions: int) -> dict[str, Times]:
-    """Seconds of every work in every repetition: A, B, A, B, …, after one round unmeasured."""
+    """Seconds of every work in every repetition: A, B, A, B, …, after one unmeasured round."""
     for work in works.values():
         work()
     times = {name: Times(np.empty(repetitions), np.empty(repetitions)) for name in works}

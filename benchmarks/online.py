@@ -1,4 +1,4 @@
-"""Online: one select and one update through the public API, against NumPy."""
+"""Online: one select and one update through the public API, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GAMMA = 0.99
 
 
 class Scored(Protocol):
-    """What the two implementations have in common."""
+    """The common interface of the two implementations."""
 
     def scores(self, actions: Array) -> Array:
         """Upper confidence bounds, (K,)."""
@@ -32,7 +32,7 @@ class Scored(Protocol):
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Time of a round at each size, that of its first part, and the ratio to NumPy."""
+    """At each size: the time per round, the time of select alone, and the ratio to NumPy."""
     rows = []
     for (dim, count), bound in AIMS.items():
         rounds = max(4000 // (dim * (5 if quick else 1)), 30)
@@ -79,7 +79,7 @@ def _size(dim: int, count: int, rounds: int, bound: float, *, repetitions: int) 
 
 
 def _check_agreement(ours: Scored, theirs: Scored, actions: Array, rewards: Array) -> None:
-    """Both compute the same thing: the same scores after the same history."""
+    """Check that both give the same scores after the same history."""
     for t in range(min(len(actions), 100)):
         k = ours.select(actions[t])
         ours.update(actions[t, k], rewards[t, k])

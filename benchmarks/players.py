@@ -1,7 +1,7 @@
-"""Other people's libraries behind ``select(actions)`` and ``update(action, reward)``.
+"""Other libraries behind a common interface: ``select(actions)`` and ``update(action, reward)``.
 
-Each is used through its documented interface, and imported only when it is asked for, so that a
-missing one is a line of the table and nothing worse.
+Each library is used through its documented interface. It is imported only when it is used, so that
+a missing library only adds a note to the table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .measure import Array
 
 
 class Player(Protocol):
-    """What is compared."""
+    """The common interface."""
 
     def select(self, actions: Array) -> int:
         """Index of the action to play, from ``actions`` (K, d)."""
@@ -26,17 +26,17 @@ class Player(Protocol):
 
 
 class Library(NamedTuple):
-    """A package on PyPI, the settings of it that are tried, and what it does and does not do."""
+    """A package on PyPI, the settings to try, and a note about what it does."""
 
     package: str
     make: Callable[..., Player]
     settings: tuple[dict[str, Any], ...]
     work: str
-    tuning: int = 2  # replications on which the settings are compared; more where they vary
+    tuning: int = 2  # replications to compare the settings on; more if results vary much
 
 
 class VowpalWabbit:
-    """cb_explore_adf. A set is parsed once; the played line gets its label and is learned."""
+    """cb_explore_adf. A set is parsed once; the played line gets a label and is learned."""
 
     def __init__(self, *, arguments: str, seed: int = 0) -> None:
         library = import_module("vowpalwabbit")
@@ -46,7 +46,7 @@ class VowpalWabbit:
         self.rng = np.random.default_rng(seed)
 
     def select(self, actions: Array) -> int:
-        """Sample from the probabilities that it predicts."""
+        """Sample from the predicted probabilities."""
         lines = [
             "|a " + " ".join(f"{i}:{value:.6g}" for i, value in enumerate(row))
             for row in actions.tolist()
@@ -58,7 +58,7 @@ class VowpalWabbit:
         return self.chosen
 
     def update(self, action: Array, reward: float) -> None:
-        """Learn the cost −reward at the probability with which it was chosen."""
+        """Learn the cost −reward with the probability of the chosen action."""
         label = f"0:{-reward:.6g}:{self.probabilities[self.chosen]:.6g}"
         self.examples[self.chosen].set_label_string(label)
         self.workspace.learn(self.examples)
@@ -77,7 +77,7 @@ class Gittins:
         self.round = 0.0
 
     def select(self, actions: Array) -> int:
-        """Decide; all candidates have one name, so that only their features tell them apart."""
+        """Decide; all candidates have the same name, so that only their features differ."""
         if not self.names:
             self.names = [f"x{i}" for i in range(actions.shape[1])]
         names = self.names
@@ -128,13 +128,13 @@ class BayesianBandits:
 
 
 class CobaLinUCB:
-    """LinUCB by Sherman and Morrison; it never forgets, and has no setting that would."""
+    """LinUCB by Sherman and Morrison; it never forgets, and has no setting for it."""
 
     def __init__(self, *, alpha: float) -> None:
         self.learner = import_module("coba.learners").LinUCBLearner(alpha=alpha, features=["a"])
 
     def select(self, actions: Array) -> int:
-        """Predict; the action that comes back is looked up."""
+        """Predict, and look up the index of the returned action."""
         rows = [tuple(row) for row in actions.tolist()]
         self.played, self.probability = self.learner.predict(None, rows)[:2]
         return rows.index(self.played)
@@ -150,7 +150,7 @@ def _context(actions: Array) -> Array:
 
 
 class RiverLinUCB:
-    """LinUCBDisjoint: a Bayesian regression an arm, with smoothing for drift."""
+    """LinUCBDisjoint: one Bayesian regression per arm, with smoothing for drift."""
 
     def __init__(self, *, arms: int, smoothing: float, alpha: float, beta: float) -> None:
         bandit = import_module("river.bandit")
@@ -169,7 +169,7 @@ class RiverLinUCB:
 
 
 class MabWiserLinUCB:
-    """LinUCB, a ridge regression an arm; it never forgets, and has no setting that would."""
+    """LinUCB, one ridge regression per arm; it never forgets, and has no setting for it."""
 
     def __init__(self, *, arms: int, alpha: float) -> None:
         library = import_module("mabwiser.mab")

@@ -1,4 +1,4 @@
-"""The environments that several sections play in."""
+"""Environments that several sections use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def slow(horizon: int = 6000) -> Environment:
 
 
 def separate_arms(horizon: int = 6000, arms: int = 5) -> Environment:
-    """Few fixed arms, each with a parameter of its own that turns; one context for all of them."""
+    """A few fixed arms with one common context; each arm has its own turning parameter."""
     angles = 2.0 * np.pi * (np.arange(arms) / arms + np.arange(4)[:, None] / 4.0)
     values = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(4, 2 * arms)
     return Environment(
@@ -66,7 +66,7 @@ def wandering(*, dim: int, count: int, horizon: int) -> Environment:
 
 
 def problem(environment: Environment, theta_bound: float = 1.0) -> Problem:
-    """What policies are told of an environment."""
+    """The facts about an environment that policies get."""
     return Problem(
         dim=environment.dim,
         horizon=environment.horizon,

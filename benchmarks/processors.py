@@ -1,7 +1,7 @@
-"""What code costs that is compiled for a family of processors, and not for the one it runs on.
+"""Speed of code compiled for a family of processors, compared with code for this processor.
 
 ``python -m benchmarks.processors`` times a decision and its update, in processes that take
-turns, each with its own cache: what an image pays that is built on another machine.
+turns, each with its own cache. This is the cost of an image that was built on another machine.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ print(json.dumps([microseconds(2, 50), microseconds(20, 50), microseconds(100, 1
 
 
 def measure(variables: dict[str, str], cache: Path) -> list[float]:
-    """Microseconds at each size, in a process with these variables."""
+    """Microseconds at each size, in a process with these environment variables."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env=os.environ | variables | {"NUMBA_CACHE_DIR": str(cache)},
@@ -55,7 +55,7 @@ def measure(variables: dict[str, str], cache: Path) -> list[float]:
 
 
 def main() -> None:
-    """Print a table of microseconds, the least of all turns."""
+    """Print a table of microseconds: the minimum of all turns."""
     with tempfile.TemporaryDirectory() as folder:
         turns = [
             {name: measure(of, Path(folder) / name) for name, of in FAMILIES.items()}

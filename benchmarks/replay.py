@@ -1,7 +1,7 @@
-"""Replay: events per second through ``policy.replay``, beside one call for each event.
+"""Replay: events per second through ``policy.replay``, compared with one call per event.
 
-A life of decisions among K actions, each followed by its reward in the next round: as many `Decide`
-as `Learn` events.
+The events are decisions among K actions, each followed by its reward in the next round: as many
+`Decide` as `Learn` events.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Events per second of each policy, and how many times faster than calls."""
+    """Events per second of each policy, and the speed-up compared with calls."""
     events = life(2_000 if quick else 20_000)
     table = pack(events, dim=DIM)
     rows: list[Row] = []

@@ -18,10 +18,10 @@ _COLUMNS = (
 
 
 class Heading(NamedTuple):
-    """What stands above the table."""
+    """The text above the table."""
 
     title: str
-    origin: str  # the command that wrote it, and what the numbers are
+    origin: str  # the command that wrote the table, and the meaning of the numbers
 
 
 def write(folder: Path, rows: list[Row], *, heading: Heading, quick: bool, elapsed: float) -> None:

@@ -1,9 +1,9 @@
-"""The policies as research code is written: one Python call per action, a pseudo-inverse a round.
+"""The policies as typical research code: one Python call per action, one pseudo-inverse per round.
 
-A yardstick for the simulator. It does what the code released with the paper (YRussac's repository
-WeightedLinearBandits, D_LinUCB_class.py and simulator_class.py) does in a round, the unnecessary
-included: V⁻¹ Ṽ V⁻¹ is formed for every action, ties are broken by sorting at random, and expected
-rewards are computed before the choice and after it.
+A yardstick for the simulator. It does the same work per round as the code released with the paper
+(YRussac's repository WeightedLinearBandits, D_LinUCB_class.py and simulator_class.py), including
+unnecessary work: V⁻¹ Ṽ V⁻¹ is formed for every action, ties are broken by sorting at random, and
+expected rewards are computed both before and after the choice.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def draw_arms(count: int, dim: int, rng: np.random.Generator) -> list[Arm]:
 
 
 class LinUCB:
-    """Everything counts."""
+    """LinUCB without forgetting."""
 
     def __init__(self, *, dim: int, ridge: float = 0.1, noise: float = 1.0, delta: float = 0.01):
         self.dim, self.ridge, self.noise, self.delta = dim, ridge, noise, delta
@@ -53,7 +53,7 @@ class LinUCB:
         self.restart()
 
     def restart(self) -> None:
-        """Forget all."""
+        """Forget everything."""
         self.count = 0
         self.cov: Array = self.ridge * np.identity(self.dim)
         self.invcov: Array = np.identity(self.dim) / self.ridge
@@ -136,7 +136,7 @@ class SWLinUCB(LinUCB):
         return math.sqrt(self.ridge) + self.noise * math.sqrt(volume)
 
     def update_state(self, a: Array, reward: float) -> None:
-        """Learn a reward, and take the oldest out."""
+        """Learn a reward, and remove the oldest."""
         self.history.append((a, reward))
         if len(self.history) > self.window:
             old, old_reward = self.history.popleft()
@@ -154,12 +154,12 @@ class Candidate(LinUCB):
         self.badness, self.half_width = 0.0, 0.5
 
     def failed(self, a: Array, reward: float, tolerance: float) -> bool:
-        """Whether the reward lies outside what the model predicts."""
+        """Whether the reward lies outside the model's prediction interval."""
         width = np.sqrt(np.dot(a, np.dot(self.invcov, a)))
         return bool(abs(np.dot(self.theta, a) - reward) > self.radius() * width + tolerance)
 
     def judge(self, failure: bool, delta: float) -> None:
-        """Refresh badness and half-width."""
+        """Update badness and half-width."""
         self.failures.append(1.0 if failure else 0.0)
         seen = len(self.failures)
         self.badness = sum(self.failures) / seen
@@ -176,12 +176,12 @@ class DynamicLinUCB:
         self.pool = [Candidate(dim=dim, memory=memory)]
 
     def select_arm(self, arms: list[Arm]) -> int:
-        """The choice of the model that may be the least bad."""
+        """The choice of the model with the smallest lower bound on badness."""
         leader = min(self.pool, key=lambda model: model.badness - self.lead * model.half_width)
         return leader.select_arm(arms)
 
     def update_state(self, a: Array, reward: float) -> None:
-        """Let the models learn; drop the bad, and add one where none is good."""
+        """Update the models; drop the bad ones, and add a new one if none is good."""
         any_good = False
         kept = []
         for model in self.pool:
@@ -207,7 +207,7 @@ def play(
     restarts: frozenset[int],
     rng: np.random.Generator,
 ) -> Array:
-    """Play against parameters (T, d), drawing actions and noise on the way; the regret, (T,)."""
+    """Play against parameters (T, d), drawing actions and noise; return the regret, (T,)."""
     regret = np.zeros(len(thetas))
     for t, theta in enumerate(thetas):
         if t in restarts and isinstance(policy, LinUCB):

@@ -1,4 +1,4 @@
-"""Scaling: time against d, K, T, window and threads, with fitted exponents; memory against T."""
+"""Scaling: time by d, K, T, window and threads, with fitted exponents; memory by T."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GAMMA = 0.99
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """All of them."""
+    """All measurements of this section."""
     repetitions = 3 if quick else 9
     rows = []
     for what, measure in (
@@ -102,7 +102,7 @@ def _fit(
 
 
 def _dimension(repetitions: int) -> list[Row]:
-    """Update and estimate, exact and with λ restored now and then."""
+    """Update and estimate, exact and with λ restored once per period."""
     sizes = (2, 5, 10, 20, 50, 100, 200, 400)
     curves: dict[str, dict[int, Array]] = {
         "exact": {},
@@ -132,7 +132,7 @@ def _dimension(repetitions: int) -> list[Row]:
 
 
 def _period(dim: int) -> int:
-    """Rounds between restorations of λ, as `DLinUCB` advises."""
+    """Rounds between restorations of λ, as `DLinUCB` recommends."""
     return max(dim // 4, 1)
 
 
@@ -188,7 +188,7 @@ def _threads(repetitions: int) -> list[Row]:
 
 
 def _regret_of_amortised(replications: int) -> list[Row]:
-    """Regret at d = 50, common random numbers: both, and their difference in standard errors."""
+    """Regret at d = 50 of both, and their difference in standard errors; common random numbers."""
     environment = problems.wandering(dim=50, count=20, horizon=3000)
     options = problems.problem(environment).common()
     policies = {
@@ -217,10 +217,10 @@ def _regret_of_amortised(replications: int) -> list[Row]:
 
 
 def _accuracy(rounds: int) -> list[Row]:
-    """Factors that follow by rank-one changes against fresh ones, all the way.
+    """Compare factors updated by rank-one changes with freshly computed factors.
 
-    Looked at after every block: its length is no multiple of the changes after which a factor is
-    made afresh, so that all ages come up.
+    The check is after every block. The length of a block is not a multiple of the number of changes
+    after which a factor is recomputed, so that factors of all ages are checked.
     """
     rows = []
     for dim in (16, 50):
@@ -250,7 +250,7 @@ def _accuracy(rounds: int) -> list[Row]:
 
 
 def _error(policy: WeightedPolicy) -> float:
-    """Distance of the factor in use from a fresh one, in units of the largest entry."""
+    """Distance of the factor in use from a fresh one, relative to the largest entry."""
     fit = policy._fit()
     followed = np.triu(fit.factor)
     fresh = np.linalg.cholesky(policy.design * policy._state.counters[UNIT]).T
@@ -258,7 +258,7 @@ def _error(policy: WeightedPolicy) -> float:
 
 
 def _memory(rounds: int) -> list[Row]:
-    """Memory that a policy holds after more and more rounds, traced."""
+    """Traced memory of a policy after more and more rounds."""
     rows = []
     for horizon in (rounds // 10, rounds, 10 * rounds):
         actions, rewards = problems.action_sets(100, 1, 10)

@@ -1,4 +1,4 @@
-"""Running sections one after the other: of benchmarks, or of studies."""
+"""Run sections of benchmarks or studies, one after the other."""
 
 from __future__ import annotations
 

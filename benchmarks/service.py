@@ -1,8 +1,8 @@
 """The decision service: durable decisions per second over HTTP, latencies, start and recovery.
 
 Requests of about 1 KB with 50 actions, d = 30, over 32 connections from a second process on the
-same machine. Beside it the same server without durability (a journal in memory), and Vowpal Wabbit
-behind the same HTTP layer, which writes nothing either.
+same machine. Two others are measured too: the same server without durability (a journal in memory),
+and Vowpal Wabbit behind the same HTTP layer, which also writes nothing to disk.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Turn(NamedTuple):
 
 
 class Host(NamedTuple):
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     process: int
     port: int
 
     def cpu(self) -> float:
-        """Seconds of processor time that it has used."""
+        """Seconds of processor time that the server has used."""
         fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -73,13 +73,13 @@ def run(*, quick: bool, say: Say) -> list[Row]:
 
 
 def _loads(folder: Path, quick: bool, say: Say) -> list[Row]:
-    """The three servers side by side, in turns, so that a busy machine is busy for all."""
+    """Measure the three servers in turns, so that a busy machine slows all of them."""
     found: dict[tuple[str, str], list[Turn]] = {}
     with ExitStack() as stack:
         hosts = {kind: stack.enter_context(server(kind, folder / kind)) for kind in _SUBJECTS}
         for learner in LEARNERS:
             for host in hosts.values():
-                _turn(host, learner, seconds=1.0)  # unmeasured
+                _turn(host, learner, seconds=1.0)  # warm-up, not measured
             for _ in range(2 if quick else 5):
                 for kind, host in hosts.items():
                     turn = _turn(host, learner, seconds=2.0 if quick else 5.0)
@@ -121,7 +121,7 @@ def _rows(learner: str, found: dict[tuple[str, str], list[Turn]]) -> list[Row]:
 
 
 def requests_of(learner: str) -> list[bytes]:
-    """A request per country: all 50 ids, and some 1,000 bytes."""
+    """One request per country, each with all 50 ids and about 1,000 bytes."""
     path = f"/v1/policies/{learner}/decisions"
     bodies = [
         msgspec.json.encode({"context": {"country": country}, "actions": list(ACTIONS)})
@@ -132,7 +132,7 @@ def requests_of(learner: str) -> list[bytes]:
 
 @contextmanager
 def server(kind: str, folder: Path, *, wait: float = 1800.0) -> Iterator[Host]:
-    """A server in a process of its own, whose decisions wait so many seconds for rewards."""
+    """A server in a separate process; its decisions wait ``wait`` seconds for rewards."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "benchmarks.service_host", kind, str(folder), str(wait)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -145,7 +145,7 @@ def server(kind: str, folder: Path, *, wait: float = 1800.0) -> Iterator[Host]:
 
 
 def _first_answer(folder: Path, repetitions: int) -> Row:
-    """From the start of `driftbandits serve` to the answer to a first decision, cache warm."""
+    """Time from the start of `driftbandits serve` to the first decision, with a warm cache."""
     times, used = list[float](), list[float]()
     command = [sys.executable, "-u", "-m", "driftbandits", "serve", "--listen", "127.0.0.1:0"]
     request = request_bytes("/v1/policies/demo/decisions", b'{"actions": ["a", "b"]}')
@@ -170,7 +170,7 @@ def _first_answer(folder: Path, repetitions: int) -> Row:
 
 
 def _recovery(folder: Path, events: int, *, snapshot_every: int) -> Row:
-    """Open the house of a process that was killed: no snapshot was taken at the end."""
+    """Open the data of a process that was killed, so without a snapshot at the end."""
     folder.mkdir()
     store = SQLiteStore(folder / "journal")
     house = house_of(store, snapshot_every=snapshot_every)

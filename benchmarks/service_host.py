@@ -1,8 +1,8 @@
-"""The server that `benchmarks.service` measures, in a process of its own.
+"""The server that `benchmarks.service` measures, in a separate process.
 
     python -m benchmarks.service_host durable|memory|vw FOLDER WAIT
 
-prints its port once it is ready.
+prints the port when the server is ready.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 
 
 def settings(learner: str, wait: float) -> PolicySettings:
-    """d = 30: two categories and "other", alone and by eight countries and "other"."""
+    """d = 30: two categories and "other", alone and crossed with eight countries and "other"."""
     features = {
         "context": {"country": {"kind": "one_hot", "values": COUNTRIES}},
         "action": {"category": {"kind": "one_hot", "values": CATEGORIES}},
@@ -44,7 +44,7 @@ def settings(learner: str, wait: float) -> PolicySettings:
 
 
 def house_of(store: Any, *, snapshot_every: int = SNAPSHOT_EVERY, wait: float = 1800.0) -> House:
-    """A house with one policy per learner, whose actions are described."""
+    """A house with one policy per learner, with described actions."""
     house = House.open(store, snapshot_every=snapshot_every)
     for learner in LEARNERS:
         made = settings(learner, wait)
@@ -57,7 +57,7 @@ def house_of(store: Any, *, snapshot_every: int = SNAPSHOT_EVERY, wait: float = 
 
 
 class VowpalWabbit:
-    """Vowpal Wabbit in the place of the house: it decides in memory, and nothing is written."""
+    """Vowpal Wabbit in place of the house: it decides in memory and writes nothing."""
 
     pending = 0
 
@@ -68,7 +68,7 @@ class VowpalWabbit:
         self._made = 0
 
     def decide(self, policy: str, request: DecisionRequest) -> DecisionAnswer:
-        """Predict, and learn the default reward of what is shown, as the others do."""
+        """Predict, and learn the default reward of the shown action, as the others do."""
         names = [a.id if isinstance(a, NamedAction) else a for a in request.actions]
         lines = [f"shared |C country={request.context['country']}"]
         lines += [f"|A category={ACTIONS[name]['category']}" for name in names]
@@ -90,16 +90,16 @@ class VowpalWabbit:
         )
 
     def expire(self) -> int:
-        """Nothing waits."""
+        """Do nothing: there are no open decisions."""
         return 0
 
     def close(self) -> None:
-        """End Vowpal Wabbit."""
+        """Stop Vowpal Wabbit."""
         self._workspace.finish()
 
 
 def main(kind: str, folder: Path, wait: float) -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal arrives."""
     house: Any
     if kind == "vw":
         house = VowpalWabbit()

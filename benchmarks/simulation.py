@@ -1,4 +1,4 @@
-"""Simulation: the paper's setting, five policies, drawing included, against research-style code."""
+"""Simulation: five policies in the paper's setting, with drawing, and research-style code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLICIES = ("D-LinUCB", "SW-LinUCB", "dLinUCB", "LinUCB", "LinUCB-OR")
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Time per policy-round, the ratio to the baseline, and what the second thread gives."""
+    """Time per policy-round, the ratio to the baseline, and the speed-up by a second thread."""
     replications, repetitions = (10, 3) if quick else (100, 15)
     environment = problems.abrupt()
     known = problems.problem(environment)
@@ -61,7 +61,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
 
 
 def _second_thread(gained: Array, ceiling: Array) -> Row:
-    """What the second thread gives, where the machine let arithmetic alone have two cores."""
+    """The speed-up by a second thread, in repetitions where pure arithmetic got two cores."""
     free = ceiling >= 1.9
     judged = int(free.sum()) >= 3
     return summary(
@@ -77,7 +77,7 @@ def _second_thread(gained: Array, ceiling: Array) -> Row:
 
 
 class _Baseline:
-    """A research-style policy, to be played from scratch in each repetition."""
+    """A research-style policy that starts from scratch in each repetition."""
 
     def __init__(
         self, make: Callable[[], research.ResearchPolicy], thetas: Array, restarts: frozenset[int]
@@ -97,7 +97,7 @@ def _rounds(play: _Baseline) -> int:
 def _baselines(
     environment: Environment, policies: dict[str, Policy], rounds: int
 ) -> dict[str, _Baseline]:
-    """Baselines over rounds around the first change, so that all have something to do."""
+    """Baselines in rounds around the first change, so that all policies have work to do."""
     draw = environment.path.start(np.random.default_rng(0))
     thetas = draw(problems.CHANGES[0] - 1 + rounds // 2)[-rounds:]
     discounted, windowed = policies["D-LinUCB"], policies["SW-LinUCB"]
@@ -132,7 +132,7 @@ def _square_roots(count: int) -> float:
 
 
 def _arithmetic(threads: int) -> Callable[[], object]:
-    """The same work in every thread, which shares nothing with that of the others."""
+    """The same work in every thread; the threads share nothing."""
     _square_roots(1)
 
     def work() -> list[float]:
@@ -148,7 +148,7 @@ def _each_policy(
     baselines: dict[str, _Baseline],
     replications: int,
 ) -> list[Row]:
-    """The ratio of each policy alone; drawing is then not shared, but counted for each."""
+    """The ratio of each policy alone, so each includes the whole time of drawing."""
     rows = []
     for name, policy in policies.items():
         works = {"ours": _simulation(environment, {name: policy}, replications, 1)}

@@ -1,10 +1,10 @@
-"""A server at a steady load for a long time: does its memory stay flat, and its latency?
+"""A server at a steady load for a long time: do its memory and latency stay constant?
 
     python -m benchmarks.soak FOLDER --minutes 60 --rate 2500
 
-Every decision gets a reward after a second, with probability a half. Once per interval a line goes
-to FOLDER/soak.csv: memory, open files and processor time of the server, rates and latencies as the
-clients saw them, errors, and the length of the journal.
+Every decision gets a reward after a second, with probability a half. Once per interval a line is
+added to FOLDER/soak.csv: memory, open files and processor time of the server, rates and latencies
+as the clients saw them, errors, and the length of the journal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .load import Connection, request_bytes
 from .service import Host, requests_of, server
 
 _REWARD_AFTER = 1.0  # seconds
-_LATEST = 1.0  # seconds after its time at which a decision is no longer asked for
+_LATEST = 1.0  # a decision that is more than this many seconds late is skipped
 _COLUMNS = [
     "seconds",
     "decisions_per_second",
@@ -42,13 +42,13 @@ _COLUMNS = [
 
 
 class Soak:
-    """Sends requests at their times, whatever the answers do.
+    """Sends requests at fixed times, no matter when answers arrive.
 
     Args:
         host: The server.
         learner: The policy to ask.
         rate: Decisions per second.
-        connections: Most requests under way.
+        connections: Largest number of open requests.
     """
 
     def __init__(self, host: Host, learner: str, *, rate: float, connections: int) -> None:
@@ -58,14 +58,16 @@ class Soak:
         self._selector = selectors.DefaultSelector()
         for connection in self._free:
             self._selector.register(connection.socket, selectors.EVENT_READ, connection)
-        self._begun = dict[Connection, tuple[float, bool]]()  # when it was due; a decision?
+        self._begun = dict[
+            Connection, tuple[float, bool]
+        ]()  # when it was due; whether it is a decision
         self._rewards = deque[tuple[float, bytes]]()
         self._random = np.random.default_rng(1)
         self.latencies, self.decided, self.rewarded = list[float](), 0, 0
         self.skipped = self.errors = 0
 
     def run(self, *, start: float, until: float) -> None:
-        """Go on until a time; the rate counts from ``start``."""
+        """Run until the time ``until``; the rate counts from ``start``."""
         while (now := time.perf_counter()) < until:
             self._send(now, start)
             wait = 0.0 if self._free and self._due(start) <= now else 0.0005
@@ -76,7 +78,7 @@ class Soak:
         return start + self._asked / self._rate
 
     def _send(self, now: float, start: float) -> None:
-        """Send what is due, as long as a connection is free."""
+        """Send the requests that are due, while a connection is free."""
         while self._free and self._rewards and self._rewards[0][0] <= now:
             self._begin(*self._rewards.popleft(), False)
         while self._free and self._due(start) <= now:
@@ -113,7 +115,7 @@ class Soak:
                 self._rewards.append((now + _REWARD_AFTER, reward))
 
     def taken(self, seconds: float) -> dict[str, Any]:
-        """What was seen since the last time, which is ``seconds`` ago."""
+        """The measurements since the last call, which was ``seconds`` ago."""
         seen = np.array(self.latencies or [np.nan]) * 1000.0
         row = {
             "decisions_per_second": round(self.decided / seconds, 1),
@@ -128,7 +130,7 @@ class Soak:
 
 
 def vitals(host: Host, folder: Path) -> dict[str, Any]:
-    """What the operating system says of the server."""
+    """Measurements of the server by the operating system."""
     process = Path(f"/proc/{host.process}")
     status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
     size = sum(file.stat().st_size for file in folder.iterdir())

@@ -1,4 +1,4 @@
-"""Start-up: first decisions, with and without compiled code, and what a reproduction compiles."""
+"""Start-up: first decisions with and without compiled code, and compilation for a reproduction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ policy = DLinUCB(dim=2, gamma=0.99)
 policy.select(np.eye(2))
 """
 
-# Processor time of the first decision, its reward, and a late one.
+# Processor time of the first decision, its reward, and a late reward.
 _FIRST_REWARDS = """
 import time
 import numpy as np
@@ -32,10 +32,10 @@ policy.update(actions[chosen], 0.5)
 policy.update(actions[0], 0.5, round=1)
 print(time.process_time() - start)
 """
-# Seconds that it may take.
+# Options of each policy, and the most seconds it may take.
 _AIMS = {"DLinUCB": ("gamma=0.99", 5.0), "AdaptiveLinUCB": ("", 8.0)}
 
-# All that `driftbandits reproduce` compiles, without playing more than two rounds of each.
+# Compile everything for `driftbandits reproduce`, by playing two rounds of each experiment.
 _REPRODUCE = """
 import pathlib, tempfile, time
 from numba.core import event
@@ -67,7 +67,7 @@ print(compiling.total, compiling.cpu)
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Both, in fresh processes and with caches of their own."""
+    """All measurements, in fresh processes with separate caches."""
     with tempfile.TemporaryDirectory() as cache:
         say("startup: the first process compiles")
         first = seconds(lambda: _python(_FIRST_DECISION, cache))
@@ -130,7 +130,7 @@ def _compiling(cache: str) -> tuple[float, float]:
 
 
 def _python(code: str, cache: str) -> str:
-    """What a fresh interpreter prints, with its compilation cache in ``cache``."""
+    """The output of a fresh interpreter with its compilation cache in ``cache``."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "NUMBA_CACHE_DIR": cache},

@@ -1,4 +1,4 @@
-"""D-LinUCB as well as NumPy does it: one inverse or solve a round, updates in place."""
+"""D-LinUCB in good NumPy code: one inverse or solve per round, updates in place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .measure import Array
 
-# Measured: below, the product with an explicit inverse is faster; above, one solve is.
+# Measured: below this d, the product with an explicit inverse is faster; from it on, one solve.
 _SOLVE_FROM = 50
 
 

@@ -1,1 +1,1 @@
-"""Runnable examples: each is one file that solves one problem and draws one picture."""
+"""Runnable examples: each file solves one problem and draws one picture."""

@@ -1,8 +1,8 @@
 """News with clicks: from dictionaries to decisions, with clicks that come late or never.
 
-A site shows one of eight articles to each visitor. Taste depends on country and category, and
-changes now and then; articles come and go. A click comes a minute later on average, or never. The
-agent is told none of this. Run it from a clone, and look at news.png:
+A site shows one of eight articles to each visitor. Visitors' taste depends on country and category,
+and changes from time to time; articles come and go. A click comes a minute later on average, or
+never. The agent knows none of this. Run it from a clone, and look at news.png:
 
     python -m examples.news
 """
@@ -25,18 +25,18 @@ Values = dict[str, Any]
 
 COUNTRIES, DEVICES = ["FR", "DE", "UK"], ["phone", "desktop"]
 CATEGORIES = ["sport", "politics", "arts", "science"]
-WAIT = 600.0  # seconds after which no click is expected any more
+WAIT = 600.0  # seconds after which no click is expected
 
 
 class Visit(NamedTuple):
-    """One visitor: what the site sees, and what would happen."""
+    """One visitor: what the site sees, and how the visitor would react."""
 
     now: float
     context: Values
     articles: dict[str, Values]
     rates: dict[str, float]  # click rate of every article
     luck: float  # a click comes if this is below the rate
-    delay: float  # seconds until it does
+    delay: float  # seconds until the click
 
     def clicks(self, article: str) -> bool:
         """Whether this visitor clicks on the article, if it is shown."""
@@ -44,7 +44,7 @@ class Visit(NamedTuple):
 
 
 def visits(count: int, *, seed: int = 0, change_every: int = 8000) -> Iterator[Visit]:
-    """A world: articles live for 2,000 visits on average, taste for ``change_every``."""
+    """A world: articles stay for 2,000 visits on average; taste changes every ``change_every``."""
     rng = np.random.default_rng(seed)
     now, made, articles = 0.0, 0, dict[str, Values]()
     taste = np.zeros((len(COUNTRIES), len(CATEGORIES)))
@@ -70,14 +70,14 @@ def visits(count: int, *, seed: int = 0, change_every: int = 8000) -> Iterator[V
 
 
 def click_rate(context: Values, article: Values, taste: npt.NDArray[np.float64]) -> float:
-    """2%, and up to 20% more where category and country fit; phones are for short articles."""
+    """2%, plus up to 20% if the country likes the category; less for long articles on phones."""
     liked = taste[COUNTRIES.index(context["country"]), CATEGORIES.index(article["category"])]
     long = article["length"] > 800
     fits = 0.6 if context["device"] == "phone" and long else 1.0
     return float(0.02 + 0.2 * liked * fits)
 
 
-# The site knows its countries, devices and categories: another one is an error, and takes no room.
+# The site knows its countries, devices and categories, so ``other=False``: unknown ones are errors.
 FEATURES = Features(
     context={
         "country": OneHot(COUNTRIES, other=False),
@@ -92,13 +92,13 @@ FEATURES = Features(
 
 
 def new_agent(features: Features = FEATURES) -> Agent:
-    """An agent that takes every decision for "no click", until one comes."""
+    """An agent that assumes "no click" after every decision, until a click comes."""
     policy = AdaptiveLinUCB(dim=features.dim)
     return Agent(features=features, policy=policy, wait=WAIT, default=0.0, rule="assume")
 
 
 def run(agent: Agent, stream: Iterator[Visit]) -> npt.NDArray[np.float64]:
-    """Let the agent serve all visitors; the click rate that each lost, relative to the best."""
+    """Let the agent serve all visitors; returns the click rate lost per visit against the best."""
     coming: list[tuple[float, str]] = []  # when a click will arrive, and for which decision
     lost = []
     for visit in stream:
@@ -113,12 +113,12 @@ def run(agent: Agent, stream: Iterator[Visit]) -> npt.NDArray[np.float64]:
 
 
 def at_random(stream: Iterator[Visit]) -> npt.NDArray[np.float64]:
-    """What a site loses that shows any article."""
+    """The click rate lost per visit by a site that shows random articles."""
     return np.array([max(v.rates.values()) - np.mean(list(v.rates.values())) for v in stream])
 
 
 def draw(path: Path, agent_lost: Any, random_lost: Any, change_every: int) -> None:
-    """Clicks lost, relative to always showing the best article."""
+    """Draw the clicks lost, relative to always showing the best article."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")

@@ -1,9 +1,9 @@
 """Prices with sales: one of five prices per customer, and a market that drifts.
 
 A shop sells one product to private and business customers. Whether a customer buys depends on the
-price, and what they are ready to pay drifts over the weeks. The reward of a decision is the margin
-in euros if they buy within the hour, and nothing otherwise. Run it from a clone, and look at
-prices.png:
+price, and what customers are ready to pay drifts over the weeks. The reward of a decision is the
+margin in euros if the customer buys within the hour, and 0 otherwise. Run it from a clone, and look
+at prices.png:
 
     python -m examples.prices
 """
@@ -29,12 +29,12 @@ HOUR = 3600.0
 
 
 class Customer(NamedTuple):
-    """One customer: who it is, and the most that they would pay today."""
+    """One customer: the segment, and the highest price that the customer would pay."""
 
     now: float
     segment: str
     limit: float  # buys at any price up to this
-    chances: dict[str, float]  # of a sale, at every price
+    chances: dict[str, float]  # probability of a sale at every price
 
     def margin(self, price: str) -> float:
         """Expected margin of a price."""
@@ -42,7 +42,7 @@ class Customer(NamedTuple):
 
 
 def customers(count: int, *, seed: int = 0) -> Iterator[Customer]:
-    """What people pay goes up and down with the season; business pays more."""
+    """A world: what customers would pay goes up and down with the season; business pays more."""
     rng = np.random.default_rng(seed)
     for number in range(count):
         season = 5.0 * math.sin(2 * math.pi * number / count)
@@ -59,16 +59,16 @@ FEATURES = Features(
 
 
 def new_agent() -> Agent:
-    """A block of coefficients per price and segment; no sale within the hour is no sale.
+    """An agent with one coefficient block per price and segment, that waits one hour for a sale.
 
-    An hour is twelve customers, so that little is lost by learning nothing before it is over.
+    An hour is only twelve customers, so little is lost by learning nothing before it is over.
     """
     policy = AdaptiveLinUCB(dim=FEATURES.dim)
     return Agent(features=FEATURES, policy=policy, wait=HOUR, default=0.0, rule="hold")
 
 
 def run(agent: Agent, stream: Iterator[Customer]) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """Sell to everybody: expected margins lost, relative to the best price, and prices asked."""
+    """Sell to all customers; returns expected margins lost against the best price, and prices."""
     lost, asked, sales = [], [], list[tuple[float, str, float]]()
     for customer in stream:
         while sales and sales[0][0] <= customer.now:
@@ -86,12 +86,12 @@ def run(agent: Agent, stream: Iterator[Customer]) -> tuple[npt.NDArray[np.float6
 
 
 def of_one_price(price: str, stream: Iterator[Customer]) -> float:
-    """What a shop loses that never changes its price."""
+    """The margin lost by a shop that never changes its price."""
     return sum(max(map(c.margin, c.chances)) - c.margin(price) for c in stream)
 
 
 def draw(path: Path, asked: list[str], segments: list[str]) -> None:
-    """The mean price asked of either segment, over time."""
+    """Draw the mean price asked in each segment, over time."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")
@@ -108,7 +108,7 @@ def draw(path: Path, asked: list[str], segments: list[str]) -> None:
 
 
 def main() -> None:
-    """Sell, compare with one price for all, and draw."""
+    """Sell, compare with a constant price, and draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--customers", type=int, default=20_000)
     parser.add_argument("--out", type=Path, default=Path("prices.png"))

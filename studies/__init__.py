@@ -1,1 +1,1 @@
-"""Studies of regret: what policies lose, and against whom. Speed is in `benchmarks`."""
+"""Studies of regret, compared with other policies and libraries. Speed is in `benchmarks`."""

@@ -1,8 +1,8 @@
-"""Clicks at several rates: a linear or a logistic model, and what an agent's rules cost.
+"""Clicks at several rates: a linear or a logistic model, and the cost of an agent's rules.
 
-Eight articles with a coordinate each, or ten fresh actions with ten features each. Log odds are
-linear in the features; articles have rates from 0.4 to 1.6 times the mean. Everything is drawn anew
-every 4,000 of 12,000 visits, or the parameter turns by half a circle in the course of them.
+There are eight articles with one coordinate each, or ten fresh actions with ten features each. Log
+odds are linear in the features; articles have rates from 0.4 to 1.6 times the mean. Everything is
+drawn anew every 4,000 of 12,000 visits, or the parameter turns by half a circle over all visits.
 D-LinUCB and D-LogUCB are told a memory of 2,000 visits and the mean rate; AdaptiveLinUCB is told
 nothing. The rules are those of `studies.clicks`, on its articles at 2% to 16%.
 """
@@ -29,7 +29,7 @@ SEED = 0
 class World(NamedTuple):
     """One replication."""
 
-    actions: Array  # (T, K, d), or (1, K, d) where they stay
+    actions: Array  # (T, K, d), or (1, K, d) if they never change
     rates: Array  # (T, K)
     clicks: Array  # (T, K)
 
@@ -44,7 +44,7 @@ def articles(rate: float, replication: int, visits: int) -> World:
 
 
 def features(rate: float, replication: int, visits: int) -> World:
-    """Log odds that are linear in ten features, by a parameter of norm 3 that jumps."""
+    """Log odds linear in ten features, with a jumping parameter of norm 3."""
     rng = stream(SEED, NAME, "features", replication)
     thetas = rng.standard_normal((-(-visits // SEGMENT), 10))
     thetas *= 3.0 / np.linalg.norm(thetas, axis=1, keepdims=True)
@@ -52,7 +52,7 @@ def features(rate: float, replication: int, visits: int) -> World:
 
 
 def turning(rate: float, replication: int, visits: int) -> World:
-    """The same, by a parameter that turns by half a circle."""
+    """Like `features`, but the parameter turns by half a circle."""
     rng = stream(SEED, NAME, "turning", replication)
     first, second = np.linalg.qr(rng.standard_normal((10, 2)))[0].T
     angles = np.linspace(0, np.pi, visits)[:, None]
@@ -75,7 +75,7 @@ WORLDS: dict[str, Callable[[float, int, int], World]] = {
 
 
 def policies(dim: int, rate: float) -> dict[str, Policy]:
-    """A third of the noise level for D-LinUCB: what D-LogUCB's default is, or nearly."""
+    """The policies; a third of the noise level for D-LinUCB is close to D-LogUCB's default."""
     gamma, deviation = 1 - 1 / MEMORY, float(np.sqrt(rate * (1 - rate)))
     return {
         "AdaptiveLinUCB": AdaptiveLinUCB(dim=dim),

@@ -1,10 +1,10 @@
-"""Clicks: what the ways to report them cost, and what the noise level does.
+"""Clicks: the cost of different ways to report them, and the effect of the noise level.
 
-Each visitor is shown one of eight articles. Their click rates are 2% to 16%, in an order that is
-drawn anew every 8,000 visits. A click comes 10 or 100 visits after its decision on average
-(exponential), and what has not come after five times as many visits is no click. All regrets are in
-clicks, relative to always showing the best article; contestants of one replication meet the same
-rates, clicks and delays.
+Each visitor sees one of eight articles. Their click rates are 2% to 16%, in an order that is drawn
+anew every 8,000 visits. A click comes 10 or 100 visits after its decision on average (exponential).
+After five times as many visits, a missing click counts as no click. All regrets are in clicks,
+relative to always showing the best article. Contestants of one replication meet the same rates,
+clicks and delays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RATES = np.linspace(0.02, 0.16, 8)
 SEGMENT = 8_000  # visits between changes
 VISITS = 40_000
 DELAYS = (10, 100)  # visits from a decision to its click, on average
-TIMEOUT = 5  # delays after which no click is expected any more
+TIMEOUT = 5  # mean delays after which a missing click counts as no click
 REPLICATIONS = 20
 SEED = 0
 
@@ -34,7 +34,7 @@ ARTICLES = np.eye(len(RATES))
 
 
 class News(NamedTuple):
-    """One replication: what would happen at each visit, for each article."""
+    """One replication: the outcome of each article at each visit."""
 
     rates: Array  # (T, K)
     clicks: Array  # (T, K), 0 or 1
@@ -42,7 +42,7 @@ class News(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A reward that reaches the policy; ``old`` is what it was told before, if anything."""
+    """A reward reported to the policy; ``old`` is the reward reported before, if any."""
 
     visit: int
     reward: float
@@ -59,22 +59,22 @@ def news(replication: int, visits: int) -> News:
     return News(rates, clicks, rng.exponential(1.0, visits))
 
 
-# Each rule says which reports one decision causes, as (delays later, report).
+# A rule gives the reports of one decision, as (time in mean delays, report).
 Rule = Callable[[int, float, float], Iterator[tuple[float, Report]]]
 
 
 def at_once(visit: int, click: float, delay: float) -> Iterator[tuple[float, Report]]:
-    """Click or not is known immediately: what no system can do, for comparison."""
+    """Every outcome is known immediately: impossible in practice, for comparison."""
     yield 0.0, Report(visit, click)
 
 
 def held(visit: int, click: float, delay: float) -> Iterator[tuple[float, Report]]:
-    """Everything is reported when the timeout has passed, clicks too."""
+    """Everything is reported at the timeout, clicks too."""
     yield float(TIMEOUT), Report(visit, click if delay < TIMEOUT else 0.0)
 
 
 def zeros_last(visit: int, click: float, delay: float) -> Iterator[tuple[float, Report]]:
-    """A click is reported when it comes, its absence at the timeout: wrong, and often done."""
+    """A click is reported when it comes, no click at the timeout: wrong, but common."""
     if click and delay < TIMEOUT:
         yield delay, Report(visit, 1.0)
     else:
@@ -82,7 +82,7 @@ def zeros_last(visit: int, click: float, delay: float) -> Iterator[tuple[float, 
 
 
 def amended(visit: int, click: float, delay: float) -> Iterator[tuple[float, Report]]:
-    """No click is assumed at once, and amended if one comes; settled as an agent does."""
+    """No click is reported at once, and amended if a click comes, as an agent does."""
     yield 0.0, Report(visit, 0.0)
     if click and delay < TIMEOUT:
         yield delay, Report(visit, 1.0, old=0.0)
@@ -98,7 +98,7 @@ RULES: dict[str, Rule] = {
 
 
 def play(policy: Policy, rule: Rule, drawn: News, *, delay: int) -> float:
-    """Regret of a policy that is told of clicks by a rule; a click takes ``delay`` on average."""
+    """Regret of a policy that gets clicks by a rule; a click takes ``delay`` visits on average."""
     policy = policy.with_provisional_rewards(rule is amended)
     due: defaultdict[int, list[Report]] = defaultdict(list)
     shown = np.empty(len(drawn.delays), dtype=int)
@@ -117,7 +117,7 @@ def play(policy: Policy, rule: Rule, drawn: News, *, delay: int) -> float:
 
 
 class Contestant(NamedTuple):
-    """A policy, how it is told of clicks, and how long these take on average."""
+    """A policy, the rule that reports clicks to it, and the mean delay of clicks."""
 
     policy: Policy
     rule: Rule

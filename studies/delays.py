@@ -1,4 +1,4 @@
-"""Regret where rewards come late, by the same number of rounds or at random, or never."""
+"""Regret when rewards come late, by a fixed or a random number of rounds, or never."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DELAYS: dict[str, Delays] = {
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Final regrets for each delay, where actions stay and where they are fresh."""
+    """Final regrets for each delay, with fixed and with fresh actions."""
     replications = 2 if quick else 100
     rows = []
     for name in ENVIRONMENTS:

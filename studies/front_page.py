@@ -1,6 +1,6 @@
 """The tables of the reproduction, in README.md and the documentation, from ``make reproduce``.
 
-``make front-page`` plays what is missing, and writes the tables between two marks in each file.
+``make front-page`` plays missing replications, and writes the tables between two marks per file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BEGIN, END = "<!-- reproduction: written by `make front-page` -->", "<!-- /repro
 
 
 def tables(results: dict[str, Result]) -> str:
-    """The paper's policies beside what was published, then those that are not in the paper."""
+    """The paper's policies with the published values, then policies that are not in the paper."""
     titles = [ENVIRONMENTS[name] for name in results]
     groups = {
         label: group
@@ -65,7 +65,7 @@ def _regret(result: Result, label: str) -> str:
 
 
 def replaced(text: str, inner: str, *, begin: str = BEGIN, end: str = END) -> str:
-    """``text`` with what stands between the marks replaced."""
+    """``text`` with the part between the marks replaced."""
     pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.S)
     if len(pattern.findall(text)) != 1:
         raise ValueError(f"the file must have {begin} and {end} once")

@@ -1,4 +1,4 @@
-"""The settings of rivals that are tried: grids whose ends are known, so that they can be named."""
+"""The settings to try for rivals: grids, and a note if a setting is at the end of its grid."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from benchmarks.players import BayesianBandits, Player, VowpalWabbit
 
 Axes = Mapping[str, tuple[float, ...]]
 
-# Vowpal Wabbit weighs a decision of probability p by 1 / (p K): -l is step · K. Clipped at 1, all
-# decisions weigh the same, as they do where it is greedy.
+# Vowpal Wabbit weights a decision of probability p by 1 / (p K), so -l is step · K. With clipping
+# at 1, all decisions have the same weight, as for a greedy policy.
 VOWPAL_WABBIT: tuple[tuple[str, Axes], ...] = (
     (
         "--squarecb --gamma_scale {gamma} --clip_p 1 --power_t 0 -l {l:g}",
@@ -28,12 +28,12 @@ VOWPAL_WABBIT: tuple[tuple[str, Axes], ...] = (
     ("--epsilon 0 --power_t 0 -l {l:g}", {"step": (0.02, 0.04, 0.06, 0.09)}),
     ("--epsilon 0 --coin --ftrl_alpha {alpha}", {"alpha": (5, 10, 20, 40)}),
 )
-# bayesianbandits explores less where it is told less noise; a rate of 1 forgets nothing.
+# bayesianbandits explores less if it is told less noise; a rate of 1 forgets nothing.
 BAYESIAN_BANDITS: Axes = {
     "rate": (0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 1.0),
     "noise": (0.15, 0.4, 1.0),
 }
-NATURAL_ENDS = {("rate", 1.0)}  # nothing lies beyond them
+NATURAL_ENDS = {("rate", 1.0)}  # no values exist beyond them
 
 
 class Setting(NamedTuple):
@@ -42,15 +42,15 @@ class Setting(NamedTuple):
     player: Callable[..., Player]
     options: dict[str, Any]
     words: str
-    ends: tuple[str, ...] = ()  # what is at an end of its grid
+    ends: tuple[str, ...] = ()  # names of the axes on which it is at an end
 
     def make(self, seed: int) -> Player:
-        """A fresh player whose random choices are named by ``seed``."""
+        """A fresh player with this ``seed``."""
         return self.player(**self.options, seed=seed)
 
 
 def settings(count: int) -> dict[str, list[Setting]]:
-    """What is tried of each library where there are ``count`` actions."""
+    """The settings to try for each library, with ``count`` actions."""
     return {
         "vowpalwabbit": list(_vowpal_wabbit(count)),
         "bayesianbandits": list(_bayesian_bandits(count)),
@@ -72,7 +72,7 @@ def _bayesian_bandits(count: int) -> Iterator[Setting]:
 
 
 def points(axes: Axes) -> Iterator[tuple[dict[str, float], tuple[str, ...]]]:
-    """The points of a grid, each with the names of the axes at an end of which it lies."""
+    """The points of a grid, each with the names of the axes on which it is at an end."""
     for numbers in product(*axes.values()):
         values = dict(zip(axes, numbers, strict=True))
         ends = [name for name, value in values.items() if _is_end(name, value, axes[name])]

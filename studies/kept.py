@@ -1,4 +1,4 @@
-"""Names for what is kept on disk: a few letters that differ where what was played does."""
+"""Names of files with kept results: a short hash of what was played."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from driftbandits.environments import Environment
 
 
 def digest(content: bytes) -> str:
-    """A short name for some bytes."""
+    """A short hash of some bytes."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
 def drawn(environment: Environment, seed: int) -> str:
-    """What replication 0 consists of, in a few letters."""
+    """A short hash of replication 0."""
     blocks = list(environment.blocks(seed=seed, replication=0))
-    # Field by field, since how rounds are cut into blocks changes none of them. Actions that never
-    # change come with every block.
+    # Field by field, so that the hash does not depend on the cuts between blocks. Actions that
+    # never change are part of every block, but count once.
     stay = all(len(b.actions) == 1 for b in blocks)
     parts = [
         [blocks[0].actions] if stay else [b.actions for b in blocks],

@@ -1,7 +1,7 @@
-"""What the documentation shows of the leaderboard, from ``driftbandits leaderboard``.
+"""Write the results of ``driftbandits leaderboard`` into the documentation.
 
-``python -m studies.leaderboard_page results/leaderboard`` writes what that command left there into
-the pages, between two marks each, and copies the pictures.
+``python -m studies.leaderboard_page results/leaderboard`` writes the results in that folder into
+the pages, each part between two marks, and copies the pictures.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ OURS = "AdaptiveLinUCB"
 
 
 def marks(name: str) -> dict[str, str]:
-    """What stands before and after a part of a page that is written here."""
+    """The marks before and after a generated part of a page."""
     begin = f"<!-- {name}: written by `python -m studies.leaderboard_page` -->"
     return {"begin": begin, "end": f"<!-- /{name} -->"}
 
 
 def environments() -> str:
-    """What each environment is for, in its own words."""
+    """A table of the environments and their descriptions."""
     known = suite()
     parts = []
     for group, names in GROUPS.items():
@@ -46,7 +46,7 @@ def environments() -> str:
 
 
 def policies(scores: pd.DataFrame) -> str:
-    """What each policy is told and loses, by its mean over the first group."""
+    """What each policy is told, and its relative regret, ordered by the mean in the first group."""
     of = {str(group): standings(part) for group, part in scores.groupby("group", sort=False)}
     first, *others = (found.set_index("policy") for found in of.values())
     header = ["Policy", "Class", "Told"]
@@ -73,7 +73,7 @@ def _standing(row: Any) -> list[str]:
 
 
 def ours(scores: pd.DataFrame) -> str:
-    """AdaptiveLinUCB in every environment, beside both yardsticks."""
+    """AdaptiveLinUCB in every environment, compared with both yardsticks."""
     header = [
         *("Environment", OURS, "Best fixed", "its memory", "Ratio (95% interval)"),
         *("Tuned twice", "its memory and radius", "Ratio (95% interval)"),
@@ -99,7 +99,7 @@ def ours(scores: pd.DataFrame) -> str:
 
 
 def _tuning(label: str) -> str:
-    """What a label says of the memory, in rounds, and of the radius."""
+    """The memory, in rounds, and the radius in a label."""
     short = label.removeprefix("D-LinUCB, ").removeprefix("memory ").removesuffix(" of the radius")
     return short.replace("no forgetting", "∞")
 

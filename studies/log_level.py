@@ -1,8 +1,9 @@
-"""How often a level is called drifting: in logs whose level stays, and in logs where it jumps.
+"""How often a level is called drifting, in logs with a constant level and in logs with a jump.
 
-One log is 600 decisions among four arms that earn 0.2, 0.5, 0.8 and 0.4 throughout, with several
-kinds of noise. The uniform logger draws lots. The adaptive one does so for 200 decisions, and then
-plays the arm with the best mean so far in nine of ten. A jump adds 0.5 to all rewards half-way.
+One log is 600 decisions among four arms with constant means 0.2, 0.5, 0.8 and 0.4, and several
+kinds of noise. The uniform logger plays at random. The adaptive logger does so for 200 decisions,
+and then plays the arm with the best mean so far in nine of ten decisions. A jump adds 0.5 to all
+rewards in the second half.
 """
 
 from __future__ import annotations

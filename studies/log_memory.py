@@ -1,15 +1,15 @@
-"""The memory that `log memory` calls best, as a policy's: what it costs against the best in truth.
+"""The cost of playing with the memory that `log memory` calls best, instead of the true best.
 
-A world is a parameter that moves, sets of Gaussian actions and Gaussian noise. Its log is written
-by a uniform logger. The policy that the answer recommends, with the noise and the bounds that the
-log told, then plays the same world with every memory of the grid. The cost is its regret with the
-memory that was called best above that with the best of the grid, both summed over logs. The same is
-asked of the best predictor, at the theorem's radius and at 0.3 of it.
+A world has a moving parameter, sets of Gaussian actions, and Gaussian noise. A uniform logger
+writes its log. The recommended policy, with the noise and the bounds from the log, then plays the
+same world with every memory of the grid. The cost is the extra regret of the memory called best,
+compared with the best memory of the grid; both regrets are summed over logs. The cost of the best
+predictor is computed too, at the theorem's radius and at 0.3 of it.
 
-The way of choosing was settled on the first nine worlds. The last four were met after that.
+The rule for choosing was fixed on the first nine worlds. The last four were added after that.
 
-Then logs that do not drift, whose noise has heavy tails and depends on a feature: how often is a
-finite memory preferred, by evidence alone and by the answer?
+The second part has logs that do not drift, with heavy-tailed noise that depends on a feature: how
+often is a finite memory preferred, by evidence alone and by the answer?
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from driftbandits.core.blocks import Block
 from driftbandits.logs import Log, Memory
 
 NAME = "log-memory"
-# Which memory of the answer's table is played, and at what share of the theorem's radius.
+# Which memory of the answer's table is played, and with which share of the theorem's radius.
 PLAYED = {
     "the best memory": ("best", 1.0),
     "the best predictor": ("predictor", 1.0),
@@ -35,7 +35,7 @@ PROMISED = ("the best memory", "the best predictor, 0.3 of the radius")
 
 @dataclass(frozen=True)
 class World:
-    """How θ moves, rounds n, dimension d, actions K, noise and ‖θ‖."""
+    """Kind and pace of the drift, rounds n, dimension d, actions K, noise and ‖θ‖."""
 
     moves: str
     pace: float
@@ -86,7 +86,7 @@ WORLDS = (
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Both costs in every world."""
+    """All costs in every world, then the logs with heavy tails."""
     logs, rows = 2 if quick else 8, list[Row]()
     for world in WORLDS:
         say(f"log memory: {world}")
@@ -124,7 +124,7 @@ def heavy_tailed(seed: int, rounds: int = 1500) -> pd.DataFrame:
 
 
 def costs(world: World, logs: int) -> dict[str, float]:
-    """Regret above that of the best memory of the grid, as a share of it, by what is played."""
+    """Extra regret relative to the best memory of the grid, by what is played."""
     lost, total = dict.fromkeys(PLAYED, 0.0), dict.fromkeys((1.0, 0.3), np.zeros(1))
     for seed in range(logs):
         block, frame = draw(world, seed)
@@ -140,7 +140,7 @@ def costs(world: World, logs: int) -> dict[str, float]:
 
 
 def draw(world: World, seed: int) -> tuple[Block, pd.DataFrame]:
-    """The rounds of a world, and a log of them that a uniform logger wrote."""
+    """The rounds of a world, and a log of them by a uniform logger."""
     rng = np.random.default_rng([seed, 11])
     n, rows = world.rounds, np.arange(world.rounds)
     actions = rng.normal(size=(n, world.count, world.dim)) / np.sqrt(world.dim)
@@ -156,14 +156,14 @@ def draw(world: World, seed: int) -> tuple[Block, pd.DataFrame]:
             "reward": means[rows, chosen] + world.noise * rng.normal(size=n),
         }
     )
-    noise = world.noise * rng.normal(size=(n, 1))  # fresh: the policy meets the world, not the log
+    noise = world.noise * rng.normal(size=(n, 1))  # fresh noise, not that of the log
     columns = np.ascontiguousarray(actions.transpose(0, 2, 1))
     longest = float(np.linalg.norm(actions, axis=2).max())
     return Block(1, columns, theta, means, means.max(axis=1), noise, longest), frame
 
 
 def regrets(found: Memory, block: Block, memories: Array, share: float) -> Array:
-    """Regret of the recommended policy with each memory, at a share of its radius."""
+    """Regret of the recommended policy with each memory, with a share of its radius."""
     told = found.setup
     setup = replace(told, noise=share * told.noise, theta_bound=share * told.theta_bound)
     out = np.empty((len(memories), block.rounds))

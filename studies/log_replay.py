@@ -1,10 +1,10 @@
-"""Replay where the live value is known: the plain one, the tool's, and the tool's at full traffic.
+"""Replay compared with the known live value: plain replay, our replay, and ours at full traffic.
 
-Three articles; every so many visits another one becomes the best, at once or slowly, as its rate
-swings between those of the best and of the others. A fair die writes the log, or a logger that
-plays the one that did best lately in four visits of five. The same D-LinUCB then plays live. Plain
-replay keeps the rows in which the policy and the logger agree, and forgets that time passed in
-between.
+There are three articles. At fixed intervals another one becomes the best, either abruptly or slowly
+(rates swing between that of the best and that of the others). The log is written by a uniform
+logger, or by one that plays the recently best article in four of five visits. The same D-LinUCB
+then plays live. Plain replay keeps the rows in which the policy and the logger agree, and ignores
+the time between them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VISITS, _SETS = 6000, np.eye(3)
 
 @dataclass(frozen=True)
 class Setting:
-    """Click rates of the best and of the others, visits between changes, memory and noise told."""
+    """Click rates of the best and of the others, visits between changes, memory and noise level."""
 
     best: float
     others: float
@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def policy(self) -> DLinUCB:
-        """The policy in question."""
+        """The policy that is replayed and played live."""
         return DLinUCB(dim=3, gamma=1.0 - 1.0 / self.memory, noise=self.noise)
 
 
@@ -74,7 +74,7 @@ SETTINGS = (
 
 
 class Outcome(NamedTuple):
-    """Values per visit, and whether intervals hold the live one."""
+    """Values per visit, and whether the intervals contain the live value."""
 
     live: float
     plain: float
@@ -133,7 +133,7 @@ def written(setting: Setting, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _adaptive(rates: Array, rng: np.random.Generator) -> tuple[Any, Array, Array]:
-    """What a logger plays that prefers the article with the best click rate of late."""
+    """The choices of a logger that prefers the article with the best recent click rate."""
     chosen, p, clicks = np.empty(_VISITS, dtype=int), np.empty(_VISITS), np.empty(_VISITS)
     clicked, shown = np.zeros(3), np.zeros(3)
     for t in range(_VISITS):
@@ -148,7 +148,7 @@ def _adaptive(rates: Array, rng: np.random.Generator) -> tuple[Any, Array, Array
 
 
 def played_live(setting: Setting, draws: Array) -> float:
-    """Expected clicks per visit of the policy's choices in the world itself."""
+    """Expected clicks per visit of the policy when it plays live."""
     rates, player, total = setting.rates, setting.policy, 0.0
     for t in range(_VISITS):
         shown = player.select(_SETS)
@@ -158,7 +158,7 @@ def played_live(setting: Setting, draws: Array) -> float:
 
 
 def plain_replay(setting: Setting, chosen: Any, clicks: Any) -> float:
-    """As one would write it: rows that agree, one after the other."""
+    """The obvious replay: the rows that agree, one after the other."""
     player, total, kept = setting.policy, 0.0, 0
     for shown, click in zip(chosen, clicks, strict=True):
         if player.select(_SETS) == shown:

@@ -1,8 +1,8 @@
-"""Logs whose truth is known: how often drift is found, and how often intervals hold.
+"""Logs with known truth: how often drift is found, and how often intervals cover.
 
-One log is 500 decisions among five actions in three dimensions, noise 1. Half-way the parameter
-turns round: its size is the size of the jump, 0 for a log that does not drift. The adaptive logger
-is ε-greedy (ε = 0.2) on a ridge regression of what it has seen.
+One log is 500 decisions among five actions in three dimensions, with noise 1. Half-way the
+parameter changes sign; its norm is the size of the jump. A jump of size 0 is a log that does not
+drift. The adaptive logger is ε-greedy (ε = 0.2) on a ridge regression of the past.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _drifts(size: float, adaptive: bool, seed: int) -> bool:
 
 
 def _coverage(name: str, adaptive: bool, logs: int) -> list[Row]:
-    """Share of intervals that hold the value of playing the largest first coordinate."""
+    """Share of intervals that contain the true value of playing the largest first coordinate."""
     hits: dict[str, list[bool]] = {"IPS": [], "SNIPS": [], "DR": [], "IPS, anytime": []}
     for seed in range(logs):
         frame, first, theta = _log(1.0, adaptive, seed)
@@ -74,7 +74,7 @@ def _coverage(name: str, adaptive: bool, logs: int) -> list[Row]:
 
 
 def _log(size: float, adaptive: bool, seed: int) -> tuple[pd.DataFrame, list[Any], Array]:
-    """A log, what the fixed policy plays in it as probabilities, and the parameters (n, d)."""
+    """A log, the probabilities of the fixed policy in it, and the parameters (n, d)."""
     rng = np.random.default_rng([seed, 3])
     actions = rng.normal(size=(_ROUNDS, _ARMS, _DIM)) / np.sqrt(_DIM)
     start = rng.normal(size=_DIM)

@@ -1,9 +1,9 @@
-"""The news problem of `examples.news`: an agent beside vectors by hand and others' libraries.
+"""The news problem of `examples.news`: an agent, vectors made by hand, and other libraries.
 
-All players of a seed meet the same visits. The agent and the policy with vectors by hand are told
-nothing of the world, and hear of a click when it comes, under the rule "assume". All others hear of
-every click at once, which no system can do: it spares them a rule for late clicks. Each of the
-others is played at several settings; the best of them counts, as chosen on the seeds themselves.
+All players of a seed meet the same visits. The agent and the policy with vectors made by hand know
+nothing of the world, and learn of a click when it comes, under the rule "assume". All others learn
+of every click at once, which is impossible in practice, so they need no rule for late clicks. Each
+of the others is played at several settings; the best one counts, chosen on the same seeds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Play = Callable[[list[Visit], int], float]
 
 
 def by_hand(visit: Visit) -> Array:
-    """What one writes with NumPy for this site: visitor ⊗ article, shape (8, 48)."""
+    """Hand-written NumPy features for this site: visitor ⊗ article, shape (8, 48)."""
     phase = 2 * np.pi * visit.context["hour"] / 24
     visitor = [
         1.0,
@@ -40,7 +40,7 @@ def by_hand(visit: Visit) -> Array:
         [1.0, *(float(a["category"] == c) for c in CATEGORIES), (a["length"] - 800) / 600]
         for a in visit.articles.values()
     ]
-    # The squared norm of a visitor is 4, that of an article 3 at most.
+    # The squared norm of a visitor is 4; the squared norm of an article is at most 3.
     return np.asarray(np.einsum("i,kj->kij", visitor, rows).reshape(len(rows), -1) / np.sqrt(12))
 
 
@@ -55,7 +55,7 @@ def agent(stream: list[Visit], seed: int) -> float:
 
 
 def policy_by_hand(stream: list[Visit], seed: int) -> float:
-    """The same policy and rule, with vectors and open decisions by hand."""
+    """The same policy and rule, with vectors and open decisions managed by hand."""
     policy, total = AdaptiveLinUCB(dim=48), 0.0
     coming: list[tuple[float, int, Array]] = []
     for visit in stream:
@@ -73,7 +73,7 @@ def policy_by_hand(stream: list[Visit], seed: int) -> float:
 
 
 def library(make: Callable[..., Any], **options: Any) -> Play:
-    """A library of others, on the vectors by hand, with every click known at once."""
+    """Another library, on the vectors made by hand, with every click known at once."""
 
     def play(stream: list[Visit], seed: int) -> float:
         player, total = make(seed=seed, **options), 0.0
@@ -89,7 +89,7 @@ def library(make: Callable[..., Any], **options: Any) -> Play:
 
 
 def moving_average(memory: float, epsilon: float) -> Play:
-    """The article of the highest recent click rate, and now and then any."""
+    """The article with the highest recent click rate, and sometimes a random one."""
 
     def play(stream: list[Visit], seed: int) -> float:
         rng, total = np.random.default_rng(seed), 0.0
@@ -107,7 +107,7 @@ def moving_average(memory: float, epsilon: float) -> Play:
 
 
 def others() -> Iterator[tuple[str, str, Play]]:
-    """Library, setting, and how it plays."""
+    """Library, setting, and the function that plays it."""
     for exploring in ("--squarecb --gamma_scale 300", "--epsilon 0.05"):
         for rate in (0.5, 2.0):
             options = f"{exploring} --power_t 0 -l {rate}"

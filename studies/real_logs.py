@@ -1,6 +1,6 @@
-"""Real logs: what `driftbandits.logs` says of data that others have studied.
+"""Real logs: the answers of `driftbandits.logs` on data that others have studied.
 
-``--data`` is a folder with what you have of these; what is not there is left out and said:
+``--data`` is a folder with some of these; the table notes which ones are missing:
 
     elec2/elec.csv                              half hours of an electricity market (Harries, 1999)
     upworthy/upworthy_log.parquet               tests of headlines, one row per arm (Matias et al.)
@@ -26,7 +26,7 @@ _WEEK = 48 * 7  # half hours
 
 
 def run(*, quick: bool, say: Say, data: Path) -> list[Row]:
-    """Every log that the folder has."""
+    """The answers for every log in the folder."""
     rows, simulations = list[Row](), 59 if quick else 199
     logs: dict[str, Callable[[Path], list[Row]]] = {
         "elec2": partial(_elec2, simulations=simulations),
@@ -47,7 +47,7 @@ def _said(subject: str, what: str, value: float, aim: Aim | None = None, note: s
 
 
 def _elec2(folder: Path, simulations: int) -> list[Row]:
-    """The price by demand, the neighbour's price and demand, and transfer, one day ahead."""
+    """Predict the price a day ahead from demand, the neighbour's price and demand, and transfer."""
     frame = pd.read_csv(folder / "elec.csv").assign(one=1.0)
     time = pd.Timestamp("1996-05-07") + pd.to_timedelta(30 * np.arange(len(frame)), unit="min")
     columns = ("one", "nswdemand", "vicprice", "vicdemand", "transfer")
@@ -89,7 +89,7 @@ def _upworthy(folder: Path, simulations: int) -> list[Row]:
         action="f_",
     )
     tests = log.check(period="week").propensities
-    start = tests["period"]  # ISO dates are in order as texts
+    start = tests["period"]  # ISO dates sort correctly as text
     bad = tests["p"] * tests["p"].notna().sum() < 1e-3
     inside = (start >= "2013-06-24") & (start <= "2014-01-06")
     drift = log.drift(simulations=simulations)
@@ -105,7 +105,7 @@ def _upworthy(folder: Path, simulations: int) -> list[Row]:
 
 
 def open_bandit(folder: Path) -> list[Row]:
-    """The click rate of the other logger, by its shares of items per position."""
+    """Estimate the click rate of the other logger from its shares of items per position."""
     rows = []
     for campaign, arms in _CAMPAIGNS.items():
         frames = {

@@ -1,9 +1,9 @@
-"""Regret against what people would use instead, tuned by hand in every environment.
+"""Regret compared with other libraries, which are tuned in every environment.
 
-`AdaptiveLinUCB` is told nothing. The settings of each library are compared on replications set
-apart, and the best ones once more on further replications; the winner is measured on fresh ones,
-where all meet the same actions and noise. What a library has played is kept, so that a run goes on
-where it stopped, and after a change of `AdaptiveLinUCB` only that is played again.
+`AdaptiveLinUCB` is told nothing. The settings of each library are compared on separate
+replications, and the best ones again on further replications. The winner is measured on fresh
+replications, where all meet the same actions and noise. The results of libraries are kept, so that
+a run continues where it stopped, and after a change of `AdaptiveLinUCB` only that is played again.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _BUDGET_DRAWS = 20
 
 
 class Plan(NamedTuple):
-    """How much is played."""
+    """The numbers of replications, settings and rounds."""
 
     tried: int  # replications of every setting
     finalists: int  # settings that are tried again
-    retried: int  # replications of those
-    replications: int  # fresh ones, for the winner
-    horizon: int | None = None  # that of the suite, unless given
+    retried: int  # replications of each finalist
+    replications: int  # fresh replications, for the winner
+    horizon: int | None = None  # by default the horizon of the suite
 
 
 FULL = Plan(tried=4, finalists=4, retried=12, replications=100)
@@ -56,7 +56,7 @@ QUICK = Plan(tried=1, finalists=2, retried=2, replications=3, horizon=500)
 
 @dataclass(frozen=True)
 class Course:
-    """An environment of the suite, and where what was played in it is kept."""
+    """An environment of the suite, and the folder of its kept results."""
 
     name: str
     environment: Environment
@@ -64,7 +64,7 @@ class Course:
     folder: Path
 
     def regrets(self, package: str, setting: Setting, seed: int, replications: int) -> Array:
-        """Final regrets of the first replications; those that are kept are not played again."""
+        """Final regrets of the first replications; kept ones are not played again."""
         facts = {
             "package": f"{package} {version(package)}",
             "player": digest(inspect.getsource(setting.player).encode()),
@@ -82,12 +82,12 @@ class Course:
 
     @cached_property
     def _rounds(self) -> dict[int, str]:
-        """What replication 0 of each seed consists of, in a few letters."""
+        """A short hash of replication 0 of each seed."""
         return {seed: drawn(self.environment, seed) for seed in (TUNING_SEED, SEED)}
 
 
 class Tuned(NamedTuple):
-    """The setting that was chosen, and what is to be said of it."""
+    """The chosen setting, and a note for the table."""
 
     setting: Setting
     note: str
@@ -96,8 +96,8 @@ class Tuned(NamedTuple):
 def run(
     *, quick: bool, say: Say, environments: Sequence[str] = ENVIRONMENTS, kept: Path = KEPT
 ) -> list[Row]:
-    """Every library in every environment, beside AdaptiveLinUCB and D-LinUCB."""
-    warnings.simplefilter("ignore")  # the libraries', of which there are many
+    """Every library in every environment, compared with AdaptiveLinUCB and D-LinUCB."""
+    warnings.simplefilter("ignore")  # the libraries warn a lot
     plan = QUICK if quick else FULL
     rows: list[Row] = []
     for name in environments:
@@ -106,7 +106,7 @@ def run(
 
 
 def _course(name: str, plan: Plan, kept: Path) -> Course:
-    """The environment; where its path is random, the budget that D-LinUCB is told is a mean."""
+    """The environment; if its path is random, D-LinUCB gets the mean budget."""
     given = {**suite()[name], "seed": SEED}
     if plan.horizon is not None:
         given["horizon"] = plan.horizon
@@ -134,7 +134,7 @@ def _compare(course: Course, plan: Plan, say: Say) -> list[Row]:
 
 
 def _ours(course: Course, replications: int) -> dict[str, Array]:
-    """Final regrets of our policies; they take seconds, and are never kept."""
+    """Final regrets of our policies; they take only seconds, so they are not kept."""
     policies = {
         OURS: AdaptiveLinUCB.tuned(course.problem),
         PAPER: DLinUCB.tuned(course.problem),
@@ -144,7 +144,7 @@ def _ours(course: Course, replications: int) -> dict[str, Array]:
 
 
 def tune(course: Course, package: str, tried: list[Setting], plan: Plan) -> Tuned:
-    """The setting of the least mean regret: all of them first, then the best ones once more."""
+    """The setting with the least mean regret: try all settings, then the best ones again."""
 
     def means(some: list[Setting], replications: int) -> dict[str, float]:
         played = {s.words: course.regrets(package, s, TUNING_SEED, replications) for s in some}
@@ -175,7 +175,7 @@ def rows_of(name: str, regrets: dict[str, Array], notes: dict[str, str]) -> list
 
 
 def verdict(apart: Array) -> str:
-    """Who is ahead, from differences that are positive where AdaptiveLinUCB has less regret."""
+    """Who is ahead; differences are positive if AdaptiveLinUCB has less regret."""
     mean, error = mean_and_error(apart)
     if abs(mean) <= 2 * error:
         return f"{OURS} is level: within 2 standard errors"

@@ -1,4 +1,4 @@
-"""What AdaptiveLinUCB is played with in its tests, and how close it must come."""
+"""Streams for the tests of AdaptiveLinUCB, and their tolerance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def assert_close(got: Any, expected: Any, what: str) -> None:
 
 
 def events(rng: np.random.Generator, dim: int, count: int, *, fractional: bool) -> list[Event]:
-    """A parameter that jumps, little noise; batches, silences, rewards late and early."""
+    """A parameter that jumps, with little noise; batches, silences, late and early rewards."""
     made: list[Event] = []
     clock, theta = 0.0, rng.standard_normal(dim)
     for step in range(count):

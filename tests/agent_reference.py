@@ -1,4 +1,4 @@
-"""What an agent must have learned, from the whole history: dictionaries, lists, and sums."""
+"""What an agent must have learned, computed from the whole history."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Reference:
-    """Keeps everything that happened, and works out from it what is learned by now."""
+    """Keeps the whole history, and computes from it what must be learned now."""
 
     def __init__(self, *, rule: str, rewards: str, default: float | None, wait: float) -> None:
         self.rule, self.rewards, self.default, self.wait = rule, rewards, default, wait
@@ -57,7 +57,7 @@ class Reference:
             entry["row"][coordinates[: 0 if entry["row"].size <= max(coordinates) else None]] = 0.0
 
     def value(self, id: str) -> float | None:
-        """What is learned of a decision by now."""
+        """The reward that is learned for a decision now."""
         entry = self.decisions[id]
         if "fixed" in entry or not entry["active"]:
             fixed: float | None = entry.get("fixed")
@@ -67,7 +67,7 @@ class Reference:
         return self.default if self.rule == "assume" or not self.is_open(id) else None
 
     def sums(self, dim: int, gamma: float) -> tuple[Any, Any]:
-        """Σ w a aᵀ and Σ w r a with w = γ^age over all that is learned."""
+        """Σ w a aᵀ and Σ w r a with w = γ^age over everything learned."""
         gram, moment = np.zeros((dim, dim)), np.zeros(dim)
         for id, entry in self.decisions.items():
             value = self.value(id)

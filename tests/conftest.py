@@ -1,4 +1,4 @@
-"""How many examples hypothesis tries: a profile, chosen by an environment variable."""
+"""Hypothesis profiles; DRIFTBANDITS_PROFILE chooses how many examples each test tries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-# Reproducible: the same examples in every run. Compiling takes longer than any deadline.
+# Every run tries the same examples. There is no deadline, because compiling takes long.
 for profile, examples in (("plain", 8), ("quick", 50), ("thorough", 500)):
     settings.register_profile(
         profile,

@@ -1,7 +1,7 @@
-"""A disk that loses power: a file system for apsw, in memory, that knows what was synced.
+"""A disk that loses power: an apsw file system in memory that knows which writes were synced.
 
-Writes go to a cache. `xSync` makes those of one file durable. At a power cut each write that was
-not synced is kept, dropped, or torn: each of its sectors of 512 bytes is kept or not, by chance.
+Writes go to a cache. `xSync` makes the writes of one file durable. At a power cut each unsynced
+write is kept, dropped or torn at random. If it is torn, each sector of 512 bytes is kept or lost.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ SECTOR = 512
 
 
 class Disk:
-    """Files by name: what is durable, and what the cache has on top.
+    """Files by name: their durable bytes, and the writes in the cache.
 
     Args:
-        cut_at: Number of the operation (a write, a truncation, a sync) at which the power goes.
-        fail_syncs_at: Number of the sync that fails with an error of the disk.
-        room: Bytes that can be written in all.
+        cut_at: Number of the operation (a write, a truncation, a sync) at which the power fails.
+        fail_syncs_at: Number of the sync that fails with a disk error.
+        room: Total number of bytes that can be written.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Disk:
         self.operations = self.syncs = 0
 
     def operate(self) -> None:
-        """Count an operation; from the cut on, none works."""
+        """Count an operation; after the cut every operation fails."""
         self.operations += 1
         if self.cut_at is not None and self.operations >= self.cut_at:
             raise apsw.IOError("the power is gone")
@@ -59,14 +59,14 @@ class Disk:
         self.operate()
         self.syncs += 1
         if self.syncs == self.fail_syncs_at:
-            # As Linux does: the error is reported once, and the pages count as clean.
+            # As on Linux, the error is reported once, and the pages then count as clean.
             self.unsynced[name].clear()
             raise apsw.IOError("the sync failed")
         self.durable[name] = bytearray(self.cache[name])
         self.unsynced[name].clear()
 
     def after_the_cut(self, rng: random.Random) -> Disk:
-        """A new disk with what is left."""
+        """A new disk with the data that survived."""
         left = Disk()
         for name in self.cache:
             content = bytearray(self.durable.get(name, b""))
@@ -92,7 +92,7 @@ def _write(content: bytearray, data: bytes, offset: int) -> None:
 
 
 class CrashVFS(apsw.VFS):
-    """The disk as a file system; make a new one, with another name, for every disk."""
+    """The disk as a file system; every disk needs a new one with another name."""
 
     def __init__(self, name: str, disk: Disk) -> None:
         self.disk = disk

@@ -1,4 +1,4 @@
-"""Random numbers by the definition of their stream, and random actions to choose from."""
+"""Random numbers from the definition of their stream, and random actions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MASK = 2**64 - 1
 
 
 class Stream:
-    """SplitMix64 with Python's integers, from where a policy's own stream is now."""
+    """SplitMix64 with Python's integers, starting at the current state of a policy's stream."""
 
     def __init__(self, policy: Policy) -> None:
         self.state = int(policy._state.random[0])
@@ -32,13 +32,13 @@ class Stream:
 
 
 def some_actions(count: int, dim: int = 3) -> Floats:
-    """Unit vectors, shape (count, dim); the same ones for the same count."""
+    """Unit vectors, shape (count, dim); the same vectors for the same count."""
     rows = np.random.default_rng(count).standard_normal((count, dim))
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 class Rows:
-    """Two actions a round from a function, whatever they are, and not in one piece."""
+    """Two actions per round from any function, in an array that is not contiguous."""
 
     dim, count = 2, 2
 

@@ -1,7 +1,8 @@
-"""The slow, obvious encoder: dictionaries from names to numbers, and nothing of the package.
+"""A slow and simple encoder: dictionaries from names to numbers, and nothing of the package.
 
-It takes a declaration as JSON has it, flat dictionaries as input, and the slot of each action. A
-coordinate is the product of the action's factors, times scale, times the product of the context's.
+It takes a declaration in its JSON form, flat dictionaries as input, and the slot of each action. A
+coordinate is the product of the action's factors, times the scale, times the product of the
+context's factors.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _cells(products: list[list[str]], side: dict[str, Values]) -> list[Any]:
 
 
 def _side(side: str, declared: dict[str, Any], values: dict[str, Any]) -> dict[str, Values]:
-    """Coordinates of every feature of one side, by the feature's name."""
+    """Coordinates of every feature of one side, by name of the feature."""
     kinds, others = declared[side], declared["action" if side == "context" else "context"]
     result = {}
     for name in sorted(n for n in kinds if kinds[n]["kind"] != "ignored"):

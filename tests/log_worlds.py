@@ -1,4 +1,4 @@
-"""Logs whose truth is known: drifting or not, written by uniform and by adaptive loggers."""
+"""Logs with known truth: with and without drift, from uniform and adaptive loggers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = Any
 
 @dataclass(frozen=True)
 class World:
-    """A log, and what the log does not know: the parameters and the value of a policy."""
+    """A log, and facts that are not in the log: the parameters and the value of a policy."""
 
     frame: pd.DataFrame
     actions: Array  # (n, K, d)
@@ -27,7 +27,7 @@ class World:
 
 
 def path(kind: str, rounds: int, dim: int, rng: np.random.Generator, size: float) -> Array:
-    """Parameters (n, d): still, one jump in the middle, or a steady rotation in a plane."""
+    """Parameters (n, d): constant, one jump in the middle, or a steady rotation in a plane."""
     start = rng.normal(size=dim)
     start *= size / np.linalg.norm(start)
     if kind == "still":
@@ -60,8 +60,8 @@ def world(
 ) -> World:
     """A log of ``rounds`` decisions, one every ``step`` seconds.
 
-    The adaptive logger is ε-greedy on a ridge regression of all it has seen, so its propensities
-    are exact. Clicks have the means of the linear model, moved into (0, 1).
+    The adaptive logger is ε-greedy on a ridge regression of all rounds so far, so its propensities
+    are exact. The means of clicks are those of the linear model, moved into (0, 1).
     """
     rng = np.random.default_rng([seed, 7])
     actions = rng.normal(size=(rounds, arms, dim)) / np.sqrt(dim)

@@ -1,7 +1,7 @@
-"""D-LogUCB from its definition: the whole history, in extended precision, with numpy alone.
+"""D-LogUCB from its definition: the whole history, in extended precision, with numpy only.
 
-Every reward is learned by minimising ½ ‖θ − θ̂‖²_V + γ^age ℓ(θ) in all d dimensions, by damped
-Newton steps; V and b are sums over everything learned so far.
+To learn a reward, damped Newton steps minimise ½ ‖θ − θ̂‖²_V + γ^age ℓ(θ) in all d dimensions.
+V and b are sums over everything learned so far.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oracles import Exact, exact, log_determinant, solve
 
 @dataclass
 class Learned:
-    """A reward, and the log odds (without the offset) at which its loss was expanded."""
+    """A reward, and the log odds (without the offset) around which its loss was expanded."""
 
     action: Exact
     reward: np.longdouble
@@ -26,7 +26,7 @@ class Learned:
 
 @dataclass
 class LogisticOracle:
-    """All that was learned; ``clock`` counts closed rounds."""
+    """Everything that was learned; ``clock`` counts closed rounds."""
 
     dim: int
     gamma: float
@@ -42,7 +42,7 @@ class LogisticOracle:
         return np.longdouble(np.log(rate / (1 - rate)))
 
     def learn(self, action: Any, reward: float, round: float) -> None:
-        """A reward arrives."""
+        """Learn a reward."""
         a, r = exact(action), np.longdouble(min(max(reward, 0.0), 1.0))
         weight = exact(self.gamma) ** (self.clock - round)
         odds = a @ self._minimiser(a, r, weight)
@@ -50,7 +50,7 @@ class LogisticOracle:
         self.learned.append(Learned(a, r, round, np.longdouble(odds)))
 
     def amend(self, action: Any, round: float, old: float, new: float) -> None:
-        """Another reward for what was learned; its loss stays expanded where it was."""
+        """Replace a learned reward; its loss stays expanded around the same point."""
         for entry in self.learned:
             if entry.round == round and entry.reward == old and (entry.action == action).all():
                 entry.reward = np.longdouble(new)

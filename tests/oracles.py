@@ -1,7 +1,7 @@
-"""The truth, from definitions: sums over the whole history, with numpy alone.
+"""The correct values, computed from the definitions as sums over the whole history.
 
-Nothing of the package is imported, nothing is updated recursively, and all arithmetic is done in
-extended precision: with 64 bits of mantissa the oracle is good to 1e-10 where the condition number
+This file uses only numpy, nothing of the package, and no recursive updates. All arithmetic is in
+extended precision: with 64 bits of mantissa the oracle is accurate to 1e-10 if the condition number
 of V is 1e9.
 """
 
@@ -38,7 +38,7 @@ def cholesky(matrix: Exact) -> Exact:
 
 
 def solve(matrix: Exact, right: Exact) -> Exact:
-    """X with ``matrix`` x = ``right``, for a positive definite matrix."""
+    """The x with ``matrix`` x = ``right``, for a positive definite matrix."""
     factor = cholesky(matrix)
     x = np.array(right, dtype=np.longdouble)
     for i in range(len(x)):
@@ -60,8 +60,8 @@ def log_determinant(matrix: Exact) -> np.longdouble:
 class Truth:
     """V, Ṽ, b, θ̂ and Σ w²σ².
 
-    ``rounding`` is what θ̂ loses, relative to its norm, to one unit of rounding in each term of V
-    and b: (Σ w‖a‖² ‖θ̂‖ + Σ w|r|‖a‖) u / (λ ‖θ̂‖). No sums kept in double precision do better.
+    ``rounding`` is the relative error of θ̂ if each term of V and b has an error of one unit of
+    rounding u: (Σ w‖a‖² ‖θ̂‖ + Σ w|r|‖a‖) u / (λ ‖θ̂‖). Sums in double precision are not better.
     """
 
     V: Exact
@@ -77,9 +77,9 @@ class Truth:
         return np.sqrt(np.einsum("ik,ij,jk->k", u, self.V_squared, u))
 
     def rounding_of_widths(self, actions: Floats) -> float:
-        """What they lose, relative to their norm, to one unit of rounding in each term of V.
+        """Relative error of the widths if each term of V has an error of one unit of rounding u.
 
-        V⁻¹a is then off by u tr(V) ‖V⁻¹‖ ‖V⁻¹a‖, which Ṽ^½ stretches by ‖Ṽ‖^½ at most.
+        The error of V⁻¹a is then u tr(V) ‖V⁻¹‖ ‖V⁻¹a‖, and Ṽ^½ stretches it by at most ‖Ṽ‖^½.
         """
         smallest = np.linalg.eigvalsh(self.V.astype(float))[0]
         off = np.finfo(np.float64).eps * float(np.trace(self.V)) / smallest
@@ -100,7 +100,7 @@ class Truth:
 def estimate(
     actions: Any, rewards: Any, weights: Any, *, ridge: float, mu: float, noise: Any = 1.0
 ) -> Truth:
-    """The estimator's definition, Section 2 of the paper."""
+    """The definition of the estimator, from Section 2 of the paper."""
     a, r, w = exact(actions), exact(rewards), exact(weights)
     squares = (w * exact(noise)) ** 2
     identity = np.eye(a.shape[1], dtype=np.longdouble)
@@ -124,7 +124,7 @@ def _rounding(a: Exact, r: Exact, w: Exact, theta: Exact, ridge: float) -> float
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What every radius depends on."""
+    """The constants of all radii."""
 
     dim: int
     ridge: float
@@ -153,7 +153,7 @@ def anytime_delta(k: Bounds, step: float) -> Exact:
 
 
 def determinant_radius(k: Bounds, *, mu: float, V_squared: Exact) -> np.longdouble:
-    """The appendix's Proposition: log(det Ṽ / μ^d) for the logarithm of Theorem 1."""
+    """Theorem 1 with log(det Ṽ / μ^d) as its logarithm: the Proposition in the appendix."""
     return _radius(k, mu, exact(k.delta), log_determinant(V_squared / exact(mu)))
 
 
@@ -174,9 +174,10 @@ def blockwise_radius(
     weight_squares: Any,
     gram_squared: Exact | None = None,
 ) -> np.longdouble:
-    """The block-wise radius, its law frozen at the block's start; ``gram_squared`` is Σ w² a aᵀ.
+    """The block-wise radius, whose law is fixed at the start of the block.
 
-    λ was last put in place at the clock ``restored``, ``between`` rounds after the time before.
+    ``gram_squared`` is Σ w² a aᵀ. λ was last restored at the clock ``restored``; ``between`` is the
+    number of rounds between two restorations.
     """
     rate = -np.log(exact(gamma))
     length = between * max(1, round(float(2 / (k.dim * rate * between))))
@@ -187,7 +188,7 @@ def blockwise_radius(
         volume = k.dim * np.log(1 + spread)
     else:
         volume = log_determinant(gram_squared / mu + np.eye(k.dim, dtype=np.longdouble))
-    # λ_t/√μ_t does not change as both fade.
+    # λ_t/√μ_t stays the same while both fade.
     return _radius(k, k.ridge, anytime_delta(k, block + 1), volume)
 
 
@@ -208,12 +209,12 @@ def _radius(k: Bounds, mu: float, delta: Exact, log_volume: Exact) -> np.longdou
     return bias + k.noise * np.sqrt(2 * np.log(1 / delta) + log_volume)
 
 
-# --- What happened, and what is remembered of it ------------------------------------------------
+# --- Events and history -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Update:
-    """The open round's rewards, one or a batch; the round closes."""
+    """One reward or a batch of rewards for the open round, which then closes."""
 
     actions: Floats
     rewards: Floats
@@ -221,14 +222,14 @@ class Update:
 
 @dataclass(frozen=True)
 class Advance:
-    """The clock moves, without rewards."""
+    """The clock moves without rewards."""
 
     rounds: float
 
 
 @dataclass(frozen=True)
 class Late:
-    """Rewards of the rounds ``rounds``; the clock stands still."""
+    """Rewards for the rounds ``rounds``; the clock does not move."""
 
     actions: Floats
     rewards: Floats
@@ -237,7 +238,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Amend:
-    """The reward of the observation that arrived as number ``observation`` turned out ``new``."""
+    """Observation number ``observation``, in order of arrival, gets the reward ``new``."""
 
     observation: int
     new: float
@@ -245,7 +246,7 @@ class Amend:
 
 @dataclass(frozen=True)
 class Forget:
-    """All that is known along some coordinates is cleared."""
+    """Everything learned along some coordinates is cleared."""
 
     coordinates: tuple[int, ...]
 
@@ -259,13 +260,13 @@ class History:
     """Every observation with its round, and the clock n."""
 
     clock: float = 0.0
-    steps: int = 0  # changes of the estimate: rounds that close, and each late reward
+    steps: int = 0  # changes of the estimate: closed rounds and late rewards
     rounds: list[float] = field(default_factory=list)
     actions: list[Floats] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
 
     def apply(self, event: Event | Change) -> None:
-        """Take note of what happened."""
+        """Record an event."""
         if isinstance(event, Amend):
             self.rewards[event.observation] = event.new
             return
@@ -288,7 +289,7 @@ class History:
         self.rounds.extend(rounds)
 
     def truth(self, weights: Exact, *, dim: int, ridge: float) -> Truth:
-        """The estimate under ``weights``, with μ = λ as all policies have it."""
+        """The estimate under ``weights``, with μ = λ as in all policies."""
         actions = np.array(self.actions).reshape(len(self.rewards), dim)
         return estimate(actions, self.rewards, weights, ridge=ridge, mu=ridge)
 
@@ -297,16 +298,16 @@ class History:
         return exact(gamma) ** (exact(self.clock) - exact(self.rounds))
 
     def windowed(self, window: float) -> Exact:
-        """Weight 1 for the last ``window`` rounds, 0 before."""
+        """Weight 1 for the last ``window`` rounds, 0 for earlier ones."""
         return exact(self.clock - np.array(self.rounds, dtype=float) < window)
 
     def restarted(self, change_points: Sequence[int]) -> Exact:
-        """Weight 1 from the last change point that the open round has reached, 0 before."""
+        """Weight 1 since the last change point up to the open round, 0 before it."""
         start = max((p for p in change_points if p <= self.clock + 1), default=-math.inf)
         return exact(np.array(self.rounds, dtype=float) >= start)
 
     def undiscounted(self) -> Exact:
-        """Weight 1 for all."""
+        """Weight 1 for all rounds."""
         return np.ones(len(self.rewards), dtype=np.longdouble)
 
 
@@ -318,7 +319,7 @@ DEGENERATE = ("collinear", "repeated", "subspace")
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where actions and rewards come from."""
+    """Draws actions and rewards."""
 
     rng: np.random.Generator
     dim: int
@@ -351,7 +352,7 @@ class Source:
 
 
 def random_events(source: Source, count: int, *, fractional: bool) -> list[Event]:
-    """Updates, batches, closed rounds, late and early rewards, in any order."""
+    """Updates, batches, closed rounds, late and early rewards, in random order."""
     rng, events, clock = source.rng, list[Event](), 0.0
     for _ in range(count):
         kind = rng.choice(["update", "batch", "advance", "late"], p=[0.5, 0.1, 0.2, 0.2])
@@ -377,7 +378,7 @@ def random_events(source: Source, count: int, *, fractional: bool) -> list[Event
 
 
 def with_changes(source: Source, events: Sequence[Event]) -> list[Event | Change]:
-    """``events``, with amendments and coordinates that are forgotten in between."""
+    """``events``, with amended rewards and forgotten coordinates in between."""
     changed, seen = list[Event | Change](), 0
     for event in events:
         while seen > 0 and source.rng.random() < 0.25:
@@ -388,7 +389,7 @@ def with_changes(source: Source, events: Sequence[Event]) -> list[Event | Change
 
 
 def _change(source: Source, seen: int) -> Change:
-    """A new reward for one of ``seen`` observations, or now and then forgotten coordinates."""
+    """A new reward for one of ``seen`` observations, or sometimes forgotten coordinates."""
     if source.rng.random() < 0.8:
         return Amend(int(source.rng.integers(seen)), float(source.rewards(1)[0]))
     some = source.rng.choice(source.dim, size=int(source.rng.integers(1, source.dim + 1)))
@@ -416,7 +417,7 @@ class PoolSettings:
 
 @dataclass
 class Model:
-    """A LinUCB model of the pool: all that it learned and all its failures, since its birth."""
+    """A LinUCB model of the pool: everything that it learned, and all its failures."""
 
     settings: PoolSettings
     actions: list[Floats] = field(default_factory=list)
@@ -424,18 +425,18 @@ class Model:
     failures: list[int] = field(default_factory=list)
 
     def truth(self) -> Truth:
-        """The estimate from all that the model learned."""
+        """The estimate from everything that the model learned."""
         k = self.settings.bounds
         rows = np.array(self.actions).reshape(len(self.rewards), k.dim)
         return estimate(rows, self.rewards, np.ones(len(rows)), ridge=k.ridge, mu=k.ridge)
 
     def radius(self) -> np.longdouble:
-        """β of LinUCB with the model's own count of updates."""
+        """β of LinUCB for the number of updates of this model."""
         k = self.settings.bounds
         return per_round_radius(k, mu=k.ridge, weight_squares=len(self.rewards))
 
     def scores(self, actions: Floats) -> Exact:
-        """The model's own upper confidence bounds."""
+        """Upper confidence bounds of this model."""
         return self.truth().scores(actions, self.radius())
 
     def badness(self) -> float:
@@ -449,11 +450,11 @@ class Model:
         return math.sqrt(math.log(1 / self.settings.delta2) / (2 * seen)) if seen else 0.5
 
     def lower_bound(self) -> float:
-        """ê − √(log τ) c."""
+        """ê − √(log τ) C."""
         return self.badness() - math.sqrt(math.log(self.settings.memory)) * self.half_width()
 
     def fails(self, action: Floats, reward: float) -> bool:
-        """e, with the estimate before the model learns of the reward."""
+        """e, from the estimate before the model learns the reward."""
         truth = self.truth()
         error = abs(exact(action) @ truth.theta - exact(reward))
         width = truth.widths(action[None])[0]
@@ -462,7 +463,7 @@ class Model:
 
 @dataclass
 class Pool:
-    """dLinUCB, algorithms by the letter; a pool has no largest size."""
+    """dLinUCB exactly as in its algorithms; the size of the pool has no limit."""
 
     settings: PoolSettings
     models: list[Model] = field(default_factory=list)
@@ -473,7 +474,7 @@ class Pool:
         self.models.append(Model(self.settings))
 
     def leader(self) -> Model:
-        """The model that chooses, the eldest of equals."""
+        """The model that chooses; the oldest one if several are equal."""
         return min(self.models, key=Model.lower_bound)
 
     def learn(self, action: Floats, reward: float) -> None:

@@ -1,4 +1,4 @@
-"""A small house for tests: a clock that is set by hand, and a policy whose vectors are plain."""
+"""A small house for tests, with a clock that is set by hand and a policy with simple vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Clock:
 
 
 class Desk:
-    """A house with one policy ``p``, and short ways to use it."""
+    """A house with one policy ``p``, and short methods to use it."""
 
     def __init__(
         self, store: Store | None = None, *, snapshot_every: int = 0, **settings: Any

@@ -1,11 +1,11 @@
-"""Kills a service under load again and again, and looks whether anything got lost.
+"""Kills a service under load again and again, and checks that nothing is lost.
 
     python tests/service_kills.py FOLDER KILLS
 
-A child process serves a load: decisions and rewards in batches, a commit, and only then a line per
-acknowledged command. The parent kills it at a random moment, compares the journal with what was
-acknowledged, and starts the next child, which first sends its last commands again. Prints what it
-found as JSON.
+A child process serves a load: decisions and rewards in batches, then a commit, then one line per
+acknowledged command. The parent kills the child at a random moment, and compares the journal with
+the acknowledged commands. It then starts the next child, which first sends the last commands again.
+Prints the results as JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SETTINGS = PolicySettings(
     },
     learner="LinUCB",
     floor=0.2,
-    wait=0.5,  # many close on the way
+    wait=0.5,  # many decisions close during the run
 )
 
 
@@ -46,7 +46,7 @@ def opened(path: Path) -> House:
 
 
 def serve(path: Path, round_: int, last: dict[str, Any], out: int) -> None:
-    """Serve until killed; a line per acknowledged command."""
+    """Serve until killed; print one line per acknowledged command."""
     rng, house = random.Random(round_), opened(path)  # noqa: S311
     house.put_policy("p", SETTINGS)
     send_again(house, last)
@@ -68,7 +68,7 @@ def serve(path: Path, round_: int, last: dict[str, Any], out: int) -> None:
 
 
 def send_again(house: House, last: dict[str, Any]) -> None:
-    """What was acknowledged gets the same answer, and is learned no second time."""
+    """Acknowledged commands get the same answers, and are not learned twice."""
     for name, (action, value) in last.items():
         asked = DecisionRequest(actions=["a", "b", "c"], context={"country": "FR"}, event_id=name)
         answer = house.decide("p", asked)
@@ -79,7 +79,7 @@ def send_again(house: House, last: dict[str, Any]) -> None:
 
 
 def one_kill(path: Path, round_: int, last: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """Start a child, kill it, and return what it had acknowledged."""
+    """Start a child, kill it, and return the commands that it acknowledged."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -92,7 +92,7 @@ def one_kill(path: Path, round_: int, last: dict[str, Any], rng: random.Random) 
         finally:
             os._exit(code)
     os.close(write)
-    if rng.random() < 0.8:  # the others are killed while they recover, as a rule
+    if rng.random() < 0.8:  # the others are usually killed during recovery
         select.select([read], [], [], 60.0)
     time.sleep(0.05 * rng.random())
     os.kill(child, signal.SIGKILL)
@@ -101,7 +101,7 @@ def one_kill(path: Path, round_: int, last: dict[str, Any], rng: random.Random) 
         raise AssertionError("the child ended by itself")
     with os.fdopen(read) as lines:
         told = [json.loads(line) for line in lines.read().split("\n")[:-1]]
-    # A decision, and its reward behind it where there was one.
+    # A decision, and then its reward if there was one.
     return {name: (action, value) for name, action, value in told}
 
 
@@ -136,7 +136,7 @@ def main(folder: Path, kills: int) -> None:
 
 
 def warm_up() -> None:
-    """Load what is compiled, so that the children have it."""
+    """Load compiled code, so that the children have it."""
     house = House.open(MemoryStore())
     house.put_policy("p", SETTINGS)
     asked = DecisionRequest(actions=["a", "b", "c"], context={"country": "FR"})
@@ -147,7 +147,7 @@ def warm_up() -> None:
 def note(
     store: SQLiteStore, seen: tuple[int, bytes], found: dict[str, tuple[str, list[float]]]
 ) -> tuple[int, bytes]:
-    """Take notice of the records after a number and its link, and return the last ones."""
+    """Add the records after a number and its link, and return the last number and link."""
     after, link = seen
     for number, own, body in records_of(store.entries(after=after), after=after, link=link):
         seen, record = (number, own), decode(body)

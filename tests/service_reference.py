@@ -1,7 +1,7 @@
-"""What the service promises, in the plainest way: dictionaries, lists, and no speed.
+"""A slow and simple reference of the service, with dictionaries and lists.
 
-One policy. Nothing of the package is used. The reference is told which action was shown, since
-choosing is not its business, and says what every answer must be and what must have been learned.
+It has one policy and uses nothing of the package. It does not choose: it is told which action was
+shown. It says what every answer must be and what must have been learned.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Refused(Exception):  # noqa: N818 - an answer of the service, not a fault
-    """The name of the error that the service must answer with."""
+    """Carries the name of the error that the service must raise."""
 
 
 class Reference:
@@ -28,7 +28,7 @@ class Reference:
         return copy.deepcopy(self)
 
     def move(self, clock: float) -> None:
-        """Time never goes back. What has waited long enough closes, in the order of deadlines."""
+        """Move the clock, never back, and close overdue decisions in order of their deadlines."""
         self.time = max(self.time, clock)
         waiting = [name for name, event in self.events.items() if event["open"]]
         for name in sorted(waiting, key=lambda n: self.events[n]["place"]):
@@ -50,7 +50,7 @@ class Reference:
             self.learned[event["number"]] = (event["action"], value)
 
     def repeats(self, name: str, body: Any) -> bool:
-        """Whether a decision is an old one; refused where the request is another."""
+        """Whether the decision exists; refused if its request was different."""
         if name not in self.events:
             return False
         if self.events[name]["body"] != body:
@@ -61,7 +61,7 @@ class Reference:
         self.move(clock)
         self.made += 1
         self.events[name] = {
-            "number": self.made,  # an id may come again once it is forgotten
+            "number": self.made,  # a forgotten id may be used again
             "body": body,
             "action": action,
             "open": True,
@@ -116,6 +116,6 @@ class Reference:
         self.move(clock)
         gone = [name for name, event in before.events.items() if event["open"]]
         still = [name for name in gone if name in self.events and self.events[name]["open"]]
-        if len(gone) == len(still):  # nothing to write down, so time has not moved either
+        if len(gone) == len(still):  # nothing is recorded, so time has not moved either
             self.time = before.time
         return len(gone) - len(still)

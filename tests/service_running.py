@@ -1,4 +1,4 @@
-"""A server for tests: the real one, on a free port of loopback, in a thread of this process."""
+"""The real server for tests, on a free port of loopback, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from driftbandits.service.journal.memory import MemoryStore
 from driftbandits.service.policy_settings import PolicySettings
 from driftbandits.service.warming import warm
 
-# A learner whose choices can be worked out by hand: no floor, one coordinate per action.
+# A learner whose choices can be computed by hand: no floor, one coordinate per action.
 PLAIN: dict[str, Any] = {
     "features": {
         "action": {"kind": {"kind": "one_hot", "values": ["a", "b", "c"]}},
@@ -46,7 +46,7 @@ def serving(
     house: House | None = None,
     backups: Path | None = None,
 ) -> Iterator[Server]:
-    """A server with the policies, "plain" unless others are given; ended and closed at the end."""
+    """A server with the policies ("plain" by default), which is closed at the end."""
     house = house or House.open(store or MemoryStore())
     for name, settings in ({"plain": PLAIN} if policies is None else policies).items():
         made = PolicySettings.from_dict(settings)

@@ -1,4 +1,4 @@
-"""A client of one HTTP connection, without a network; h11 reads what it gets."""
+"""A client of one HTTP connection, without a network; h11 parses the answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WITH_BODY = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\
 BAD_JSON = HEAD + b"content-length: 1\r\n\r\n{"
 FOREIGN = HEALTH.replace(b"localhost", b"example.org")
 
-# What a request is answered with, and whether a body belongs to it.
+# The answer to each request, and whether it has a body.
 REQUESTS: dict[bytes, tuple[bytes, int]] = {
     DECIDE: (b"POST", 200),
     CHUNKED: (b"POST", 200),
@@ -49,7 +49,7 @@ REQUESTS: dict[bytes, tuple[bytes, int]] = {
 
 
 class Wire(asyncio.Transport):
-    """The other end of a connection: keeps what is written."""
+    """The other end of a connection; it keeps everything that is written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def app_of(house: House, limits: Limits) -> App:
 
 
 async def settled(app: App, wire: Wire) -> None:
-    """Let everything happen that can."""
+    """Run the event loop until nothing more happens."""
     before = -1
     while len(wire.written) != before or app.committer._waiting:
         before = len(wire.written)
@@ -107,7 +107,7 @@ async def settled(app: App, wire: Wire) -> None:
 
 
 def talk(house: House, *pieces: bytes, limits: Limits | None = None) -> tuple[Wire, App]:
-    """What a client gets that sends these pieces, and stays."""
+    """The bytes that a client receives if it sends these pieces and stays connected."""
     limits = limits or Limits()
     app, wire = app_of(house, limits), Wire()
 
@@ -126,7 +126,7 @@ def talk(house: House, *pieces: bytes, limits: Limits | None = None) -> tuple[Wi
 
 
 def answers(written: bytes, methods: list[bytes]) -> list[tuple[int, bytes]]:
-    """Status and body of the answers to requests of these methods."""
+    """Status and body of the answers to requests with these methods."""
     client = h11.Connection(h11.CLIENT)
     client.receive_data(written)
     found = list[tuple[int, bytes]]()

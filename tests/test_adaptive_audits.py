@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB: when it audits itself, and that asking changes nothing."""
+"""AdaptiveLinUCB: when it audits itself, and that reading it changes nothing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from oracles import Floats
 
 
 def audits(rounds: int) -> Floats:
-    """The rounds, counted from 0, in which it matters how wide audits are.
+    """The rounds, counted from 0, in which the width of audits matters.
 
-    Two arms, of which the second is played in the first rounds only: auditors have forgotten it.
+    There are two arms. The second one is played only in the first rounds, so auditors have
+    forgotten it.
     """
     policy, other, found = AdaptiveLinUCB(dim=2), AdaptiveLinUCB(dim=2, audit_radius=0.2), []
     for t in range(rounds):
@@ -25,20 +26,20 @@ def audits(rounds: int) -> Floats:
 
 
 def test_audits_come_evenly() -> None:
-    """One in every 10 rounds, and in all phases of whatever recurs."""
+    """One in every 10 rounds, and in all phases of any cycle."""
     first, count = 1000, 800
     found = audits(first + 10 * count)
-    found = found[found >= first]  # by then, the shorter memories hold nothing of the second arm
+    found = found[found >= first]  # by then, the shorter memories have forgotten the second arm
     np.testing.assert_array_equal(found // 10, first // 10 + np.arange(count))
     for period in (2, 3, 5, 7, 12, 24, 25, 60):
         counts = np.bincount(found % period, minlength=period)
-        # Places drawn at random would give counts of variance n (1 − 1/p)/p.
+        # Random places would give counts with variance n (1 − 1/p)/p.
         deviation = math.sqrt(count / period * (1 - 1 / period))
         assert np.abs(counts - count / period).max() < 4 * deviation
 
 
 def test_where_actions_are_fresh_nothing_is_audited() -> None:
-    """The auditor knows all directions as well as any, so that the expert in force decides."""
+    """The auditor knows all directions equally well, so the current expert decides."""
     policy, rng = AdaptiveLinUCB(dim=2), np.random.default_rng(0)
     never, different = AdaptiveLinUCB(dim=2, audit_every=1e9), 0
     for t in range(2000):

@@ -1,4 +1,4 @@
-"""What docs/explanation/adaptive.md proves: tested on the statements, with numpy alone."""
+"""Tests the claims that docs/explanation/adaptive.md proves, with numpy only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fixed_share_loss(gains: Floats, prior: Floats) -> float:
 
 
 def best_losses(gains: Floats, switches: int) -> Floats:
-    """Least loss of a sequence of experts with k switches at most, k = 0, …, ``switches``."""
+    """Smallest loss of a sequence of experts with at most k switches, k = 0, …, ``switches``."""
     best = np.zeros((switches + 1, gains.shape[1]))
     for t, gain in enumerate(gains):
         if t:
@@ -43,11 +43,11 @@ def best_losses(gains: Floats, switches: int) -> Floats:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_claim_1_the_mixture_against_the_best_sequence(seed: int) -> None:
-    """Loss ≤ that of any k switches + (k + 1)(log(N + 1) + log(1/π)), for any data."""
+    """Loss ≤ loss of any k switches + (k + 1)(log(N + 1) + log(1/π)), for any data."""
     rng = np.random.default_rng(seed)
     rounds, count = int(rng.integers(1, 80)), int(rng.integers(2, 6))
     prior = rng.dirichlet(np.ones(count)) * 0.9 + 0.1 / count
-    # Gains of one expert at a time, with jumps, are the hardest for a mixture.
+    # The hardest data for a mixture: one expert gains at a time, and it changes in jumps.
     leader = rng.integers(count, size=rounds)[np.sort(rng.integers(rounds, size=rounds))]
     gains = -rng.exponential(1.0, (rounds, count)) * 10 ** rng.uniform(-1, 2)
     gains[np.arange(rounds), leader] = 0.0
@@ -58,11 +58,11 @@ def test_claim_1_the_mixture_against_the_best_sequence(seed: int) -> None:
 
 
 def overwritings(rng: np.random.Generator, rounds: int, runs: int, rewards: int) -> Floats:
-    """Crossings of log(n/α) by max(0, G + log-ratio), which starts again after each; (runs,).
+    """Number of crossings of log(n/α) by max(0, G + log-ratio), which then restarts; (runs,).
 
-    The expert's law, N(0, 1), is true. The shorter ones say N(m, 1), with an m that depends on the
-    past: once the evidence would do they agree with the expert, so that it stays until the round
-    closes. ``rewards`` come in each round.
+    The expert's law, N(0, 1), is true. The shorter experts predict N(m, 1), with an m that depends
+    on the past. When the evidence suffices they agree with the expert, so that the evidence stays
+    until the round closes. Each round has ``rewards`` rewards.
     """
     evidence, count = np.zeros(runs), np.zeros(runs)
     for n in range(1, rounds + 1):
@@ -78,17 +78,17 @@ def overwritings(rng: np.random.Generator, rounds: int, runs: int, rewards: int)
 
 
 def test_claim_2_a_true_expert_is_seldom_overwritten() -> None:
-    """At most α(1 + log T) times on average, where each round brings one reward."""
+    """At most α(1 + log T) times on average, if each round has one reward."""
     rounds, runs = 400, 4000
     count = overwritings(np.random.default_rng(0), rounds, runs, 1)
     limit = FALSE_ALARMS * (1 + math.log(rounds))
     assert count.mean() <= limit + 3 * count.std() / math.sqrt(runs)
-    # It is not vacuous: the true number is within a factor of the bound.
+    # The bound is not vacuous: the true number is within a constant factor of it.
     assert count.mean() > limit / 20
 
 
 def test_claim_2_needs_one_reward_per_round() -> None:
-    """The limit grows with rounds: with many rewards in each, false alarms exceed the bound."""
+    """The limit grows with rounds, so with many rewards per round false alarms exceed the bound."""
     rounds, runs = 60, 400
     count = overwritings(np.random.default_rng(1), rounds, runs, 60)
     limit = FALSE_ALARMS * (1 + math.log(rounds))
@@ -96,7 +96,7 @@ def test_claim_2_needs_one_reward_per_round() -> None:
 
 
 def test_claim_3_audits_are_at_most_19_rounds_apart() -> None:
-    """One in each 10 rounds: from the first place of one stretch to the last of the next."""
+    """One per 10 rounds: at most from the first place of one stretch to the last of the next."""
     k = np.arange(2**20, dtype=float)
     turned = k * k * GOLDEN
     rounds = 10 * k + np.floor(10 * (turned - np.floor(turned)))
@@ -106,7 +106,7 @@ def test_claim_3_audits_are_at_most_19_rounds_apart() -> None:
 
 @pytest.mark.parametrize("sigma", [0.0001, 0.001, 0.01])
 def test_claim_3_no_ridge_keeps_an_arm_from_being_tried_again(sigma: float) -> None:
-    """Two arms, gap 0.5, 50 to 5000 times the noise: the worse one is tried again and again."""
+    """Two arms, gap 0.5, 50 to 5000 times the noise: the worse arm is tried again and again."""
     rng, policy, tried = np.random.default_rng(5), AdaptiveLinUCB(dim=2), []
     for t in range(1, 6001):
         chosen = policy.select(np.eye(2))

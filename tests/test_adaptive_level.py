@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB: a level that moves, and a fall that is not the level's."""
+"""AdaptiveLinUCB: a moving level, and a fall of one arm that is not a fall of the level."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STANDARD_ERRORS = 3.0
 
 
 def test_the_definition_where_rewards_fall_while_the_level_moves() -> None:
-    """Arms take turns under a level that swings; then the one that is played falls."""
+    """Arms take turns while the level swings; then the played arm falls."""
     rng, arms = np.random.default_rng(4), np.eye(2)
     policy, truth = AdaptiveLinUCB(dim=2), Definition(2)
     moved = []
@@ -37,7 +37,7 @@ def test_the_definition_where_rewards_fall_while_the_level_moves() -> None:
 
 @pytest.mark.thorough
 def test_a_fall_of_the_arm_that_is_played_is_looked_into() -> None:
-    """The arms change places while the level swings slowly: without a look this goes unseen."""
+    """Arms swap payoffs while the level swings slowly; only a look at the others can show it."""
     policies = {
         "looks": AdaptiveLinUCB(dim=6),
         "does not": AdaptiveLinUCB(dim=6, doubt=1e12),

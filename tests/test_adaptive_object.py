@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB as an object: options, what it shows, files."""
+"""AdaptiveLinUCB as an object: options, properties, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AdaptiveSampling: propensities by definition, in draws, in logs; and what randomness costs."""
+"""AdaptiveSampling: propensities in theory, in draws and in logs; the cost of randomness."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_propensities_by_their_definition(
 
 
 def test_propensities_in_audits() -> None:
-    """Three arms, of which two are played in the first rounds alone."""
+    """Three arms; two of them are played only in the first rounds."""
     policy, truth, rng = AdaptiveSampling(dim=3), Definition(3), np.random.default_rng(3)
     arms, audits = np.eye(3), 0
     for t in range(200):
@@ -76,7 +76,7 @@ def trained(rounds: int = 60, **options: Any) -> AdaptiveSampling:
 
 @pytest.mark.parametrize(("temperature", "floor"), [(0.1, 0.01), (1.0, 0.01), (1.0, 0.0)])
 def test_draws_follow_the_propensities(temperature: float, floor: float) -> None:
-    """χ² of 40,000 draws from 8 actions: above its mean by 5 standard deviations once in 1e5."""
+    """χ² of 40,000 draws from 8 actions: 5 standard deviations above its mean once in 1e5."""
     policy = trained(temperature=temperature, floor=floor)
     actions = np.random.default_rng(4).uniform(-1, 1, (8, 3))
     chances, draws = policy.propensities(actions), 40_000
@@ -99,7 +99,7 @@ def test_no_probability_is_below_the_floor(count: int) -> None:
 
 
 def test_without_temperature_it_is_adaptive_linucb() -> None:
-    """As τ goes to zero, wherever one action is ahead; both see the same rewards."""
+    """For τ → 0, if one action is clearly best; both see the same rewards."""
     sampled, plain = AdaptiveSampling(dim=2, floor=0.0, temperature=1e-9), AdaptiveLinUCB(dim=2)
     rng = np.random.default_rng(8)
     for _ in range(300):
@@ -152,7 +152,7 @@ def inverse_propensity_errors(replication: int, rounds: int) -> tuple[float, flo
 
 
 def test_inverse_propensity_estimates_on_its_logs_are_unbiased() -> None:
-    """The errors are a martingale: over 20 logs their sum is below 4 standard errors (6e-5)."""
+    """The errors are a martingale: over 20 logs the sum is below 4 standard errors (6e-5)."""
     sums, squares = np.transpose([inverse_propensity_errors(n, 400) for n in range(20)])
     assert abs(sums.sum()) < 4 * math.sqrt(squares.sum())
     inside = np.abs(sums) < 1.96 * np.sqrt(squares)
@@ -177,7 +177,7 @@ def environments() -> dict[str, Environment]:
 
 @pytest.mark.thorough
 def test_randomness_costs_little() -> None:
-    """At most 1.3 times AdaptiveLinUCB's regret, geometric mean, at floor 0.01/K."""
+    """At most 1.3 times the regret of AdaptiveLinUCB in geometric mean, at floor 0.01/K."""
     logs, variances = [], []
     for environment in environments().values():
         pair: dict[str, Policy] = {

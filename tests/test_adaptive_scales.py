@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB: units of rewards and actions play no part; the noise level is found."""
+"""AdaptiveLinUCB: units of rewards and actions do not matter; it finds the noise level."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_constant_added_to_all_rewards_plays_no_part(constant: float) -> None:
 def test_choices_are_the_same_in_other_units(
     seed: int, exponents: list[int], constant: int
 ) -> None:
-    """Sparse features, arms and a level that moves; powers of two round nothing."""
+    """Sparse features, arms and a moving level. Units are powers of two, so nothing is rounded."""
     rng, scale = np.random.default_rng(seed), 2.0 ** np.array(exponents)
     plain, scaled = AdaptiveLinUCB(dim=3), AdaptiveLinUCB(dim=3)
     for t in range(120):
@@ -79,8 +79,8 @@ def test_the_noise_level_is_found() -> None:
             action = rng.uniform(-0.5, 0.5, 3)
             policy.update(action, action.sum() + level * rng.standard_normal())
             found.append(policy.noise_estimate**2)
-        # The first rewards, larger than noise of 0.01 by far, have to fade: four memories of 100.
-        # The relative standard error is 0.1 at each round, 0.035 over 1600 of them.
+        # The first rewards are far larger than noise of 0.01, and have to fade: four memories of
+        # 100. The relative standard error is 0.1 in each round, and 0.035 over 1600 rounds.
         assert np.mean(found[400:]) == pytest.approx(level**2, rel=0.1)
 
 
@@ -92,19 +92,19 @@ def test_the_tails_are_found_whatever_noise_level_is_told(told: float | None) ->
             policy.update([1.0], draw(rng))
         return np.asarray(policy._state.counters[[TAIL_BELOW, TAIL_ABOVE]])
 
-    # Half the kurtosis of 3 on each side. Over 2000 rewards, which a memory of 1000 comes to,
-    # √((52.5 − 1.5²)/2000) = 0.16. That the level is estimated along with it takes 0.05 away.
+    # Half the kurtosis of 3 on each side. A memory of 1000 is worth 2000 rewards, so the standard
+    # error is √((52.5 − 1.5²)/2000) = 0.16. Estimating the level too subtracts 0.05.
     normal = found(lambda rng: 0.5 + rng.standard_normal())
     assert normal == pytest.approx([1.5, 1.5], abs=0.53)
     # Clicks in 5% of the rounds have squares of 0.95/0.05 = 19 at a click, below 25, and 0.05/0.95
     # without: fourth powers of 18.05 and 0.003 on average; an error of 19²·√(0.0475/2000) = 1.8.
     below, above = found(lambda rng: float(rng.random() < 0.05))
     assert above == pytest.approx(18.05, abs=5.4)
-    assert below < 1.5 / 2  # half that of a normal law, even where too small a level is told
+    assert below < 1.5 / 2  # half of a normal law, even if the given noise level is too small
 
 
 def test_the_lighter_tail_decides() -> None:
-    """Outliers on both sides make the law's tails heavy; those on one side do not."""
+    """Outliers on both sides make the tails of the law heavy; outliers on one side do not."""
 
     def freedom(draw: Callable[[np.random.Generator], float]) -> float:
         policy, rng = AdaptiveLinUCB(dim=1), np.random.default_rng(4)

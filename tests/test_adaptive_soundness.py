@@ -17,7 +17,7 @@ from oracles import Floats
 
 
 def assert_sound(policy: AdaptiveLinUCB) -> None:
-    """Finite throughout, weights that sum to one, positive definite inverses that are inverses."""
+    """All numbers finite, weights sum to one, and inverses correct and positive definite."""
     state = policy._state
     for array in state:
         assert np.isfinite(array).all()
@@ -28,7 +28,7 @@ def assert_sound(policy: AdaptiveLinUCB) -> None:
 
 
 def assert_inverse(state: Any, row: int) -> None:
-    """P⁻¹ is Σ w x xᵀ and a positive diagonal Λ, on the features that were ever not zero."""
+    """P⁻¹ is Σ w x xᵀ plus a positive diagonal Λ, for features that were not zero at some time."""
     known = np.flatnonzero(state.features[1])
     if state.facts[row, CHANGES] < 0 or len(known) == 0:
         return
@@ -100,7 +100,7 @@ def test_rewards_without_rounds_do_not_pile_up_rounding() -> None:
 
 
 def play(policy: Policy, actions: Floats, means: Floats, noise: Floats) -> None:
-    """Rounds of an action set each (n, d, K), in compiled code."""
+    """Play rounds with the action sets (n, d, K) in compiled code."""
     block = Block(
         first=int(policy.round),
         actions=actions,
@@ -115,7 +115,7 @@ def play(policy: Policy, actions: Floats, means: Floats, noise: Floats) -> None:
 
 @pytest.mark.parametrize("blocks", [2, pytest.param(50, marks=pytest.mark.thorough)])
 def test_a_million_rounds(blocks: int) -> None:
-    """Actions that leave a direction out, rewards of size 1e6, and a jump now and then."""
+    """Actions without one direction, rewards of size 1e6, and sometimes a jump."""
     policy, rng = AdaptiveLinUCB(dim=4), np.random.default_rng(3)
     base = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     for block in range(blocks):

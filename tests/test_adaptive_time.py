@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB: late rewards, silences, and time that moves by parts."""
+"""AdaptiveLinUCB: late rewards, silences, and time that moves in parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sums(policy: AdaptiveLinUCB, bank: int = ANCHORED) -> tuple[Floats, ...]:
 
 
 def births_alone(policy: AdaptiveLinUCB) -> bool:
-    """Whether nothing was overwritten: the log of the last expert has its own birth, no other's."""
+    """Whether nothing was overwritten: the log of the last expert has only its own birth."""
     copies = policy._state.facts[: 2 * len(policy.weights) : 2, COPIES]
     return bool(copies.max(initial=0) <= 1 and copies[:1].max(initial=0) == 0)
 
@@ -56,7 +56,7 @@ def test_time_may_be_moved_in_parts(seed: int, dim: int, parts: int) -> None:
     for event in events(rng, dim, 60, fractional=False):
         apply(whole, event)
         apply(divided, event)
-    # The end must not be the birth of an expert: one of the two clocks may round to just before it.
+    # The end must not be the birth of an expert: one clock may be rounded to just before it.
     rounds = 64.37
     whole.advance(rounds=rounds)
     for _ in range(parts):
@@ -98,7 +98,7 @@ def test_a_round_that_the_log_has_forgotten_weighs_nothing_where_it_is_unknown()
 def test_rewards_that_are_all_equally_late_are_centred_as_if_they_were_not(
     seed: int, dim: int, delay: int
 ) -> None:
-    """Running means live in rounds of rewards: the centred rows are the same, the weights too."""
+    """Running means count rounds of rewards, so the centred rows and the weights are the same."""
     rng = np.random.default_rng(seed)
     actions = rng.uniform(-1.0, 1.0, (60, dim))
     rewards = rng.standard_normal(60)

@@ -1,6 +1,6 @@
-"""What agents cost: late clicks beside clicks at once, a new article beside a spare coordinate.
+"""The cost of agents: late clicks against instant ones, a new article against a spare coordinate.
 
-Differences are taken replication by replication, on the same visits, with their standard errors.
+Differences are computed per replication, on the same visits, with their standard errors.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def clicks_lost(
 def test_late_clicks_cost_little_under_the_rule_for_clicks(
     make: Callable[[int], Policy], kind: str
 ) -> None:
-    """Within 5% of clicks at once; clicks early and zeros at the timeout cost far more."""
+    """Within 5% of instant clicks; early clicks with zeros at the timeout cost far more."""
 
     def lost(rule: Any, delay: float) -> Floats:
         return np.array([clicks_lost(make, kind, rule, delay, seed) for seed in range(SEEDS)])
@@ -83,15 +83,15 @@ def test_late_clicks_cost_little_under_the_rule_for_clicks(
         return float(differences.std(ddof=1) / np.sqrt(len(differences)))
 
     assert (late - at_once).mean() < 0.05 * at_once.mean() + 2 * error(late - at_once)
-    if make is adaptive:  # on features it does not fall into the trap
+    if make is adaptive:  # with features it avoids the trap
         return
-    # The margin above must not hide the trap.
+    # The trap must cost more than the margin above.
     trapped = lost("wait", 20.0)
     assert (trapped - at_once).mean() > 0.05 * at_once.mean() + 2 * error(trapped - at_once)
 
 
 def newcomer(seed: int, *, slots: int, remove: bool = False, fresh: bool = False) -> float:
-    """Regret in the 3,000 rounds after a better article has come, 10,000 rounds after the start."""
+    """Regret in the 3,000 rounds after a better article appears, 10,000 rounds after the start."""
     rng = np.random.default_rng(seed)
     features = Features(per_action=PerAction(slots=slots))
 

@@ -1,4 +1,4 @@
-"""What an agent offers to whoever hosts it."""
+"""The methods of an agent for programs that host it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_other_options_keep_what_was_learned() -> None:
     assert changed.options == agent.options | {"wait": 4.0, "rewards": "sum"}
     assert changed.policy.floor == 0.5
     np.testing.assert_array_equal(changed.policy.copy().theta, agent.policy.copy().theta)  # type: ignore[attr-defined]
-    # Made at 0, 1 and 2, they would have closed at 10, 11 and 12.
+    # The decisions of times 0, 1 and 2 would have closed at 10, 11 and 12.
     assert changed.expire(now=5.0) == 2
     assert agent.expire(now=5.0) == 0
 
@@ -112,7 +112,7 @@ def test_predictions_are_those_of_the_estimate() -> None:
         predictions.append(choice.prediction)
         if choice.prediction is not None:
             row = FEATURES.encode(FRANCE, {choice.action: OFFER[choice.action]})[0]
-            # The round closes in between, which discounts what was known by one step.
+            # The round closes in between, which discounts earlier rewards by one step.
             assert choice.prediction == pytest.approx(float(row @ before), abs=0.05)
         agent.reward(choice.id, 1.0, now=float(t))
     assert [t for t, value in enumerate(predictions) if value is not None] == [0, 16, 32]

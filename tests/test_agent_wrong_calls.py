@@ -1,4 +1,4 @@
-"""What people try with an agent: refused in words that say what to do, or right."""
+"""Wrong calls of an agent are refused with a message that says what to do, or they work."""
 
 from __future__ import annotations
 

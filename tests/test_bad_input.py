@@ -1,4 +1,4 @@
-"""Bad input is refused by name and value, and leaves the state as it was, bit for bit."""
+"""Bad input is refused with its name and value, and does not change the state by one bit."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ every_policy = pytest.mark.parametrize("cls", POLICIES.values(), ids=POLICIES.ke
 
 
 def trained(cls: type[Policy], rounds: int = 64) -> Policy:
-    """A policy that has seen something: 64 rounds fill what a window reserves at first."""
+    """A policy after 64 rounds, which fill the first arrays of a window."""
     policy = cls.tuned(Problem(dim=2, horizon=1000, budget=1.0, change_points=(20,)))
-    if policy.action_bound > 1.0:  # of itself it takes actions of any length
+    if policy.action_bound > 1.0:  # by default it takes actions of any length
         policy = cls(dim=2, action_bound=1.0)
     for t in range(rounds):
         policy.update([0.6, 0.8] if t % 2 else [1.0, 0.0], 0.1 * t)
@@ -40,7 +40,7 @@ def trained(cls: type[Policy], rounds: int = 64) -> Policy:
 
 
 def assert_refused(policy: Policy, call: Any, *fragments: str) -> None:
-    """A ValueError with all ``fragments``, and the state untouched."""
+    """Check for a ValueError with all ``fragments``, and an unchanged state."""
     before = {name: array.copy() for name, array in policy._state._asdict().items()}
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the fragments are checked below
         call(policy)
@@ -91,7 +91,7 @@ BAD_DIRECTIONS = [case for case in BAD_ACTION_SETS[2:] if "row" not in case[1]]
 @pytest.mark.parametrize(("actions", "value"), BAD_DIRECTIONS)
 @pytest.mark.parametrize("cls", [DLinUCB, DynamicLinUCB])
 def test_widths(cls: type[Policy], actions: Any, value: str) -> None:
-    """Widths are asked of any direction, long ones too."""
+    """Widths can be asked for any vector, long ones too."""
     assert_refused(trained(cls), lambda policy: policy.widths(actions), "actions", value)
 
 

@@ -1,6 +1,6 @@
-"""The bias of weighted least squares under drift: the published bound, and the one of our own.
+"""The bias of weighted least squares under drift: the published bound and our own.
 
-All from the definitions, with numpy alone: θ_t − θ̄_t = V⁻¹ Σ w_s a_s a_sᵀ (θ_t − θ_s).
+Everything is computed from the definitions with numpy: θ_t − θ̄_t = V⁻¹ Σ w_s a_s a_sᵀ (θ_t − θ_s).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 def climb(
     ratio: Callable[[Floats], Floats], start: Floats, rng: np.random.Generator, steps: int
 ) -> float:
-    """The largest ``ratio`` that random steps uphill reach, from the rows of ``start`` (n, m)."""
+    """The largest ``ratio`` that a random uphill search from the rows of ``start`` (n, m) finds."""
     best, value = start.copy(), ratio(start)
     for step in range(steps):
         size = 10 ** rng.uniform(-3, 0.3, (len(best), 1)) * (1 if step % 2 else 3)
@@ -39,9 +39,9 @@ def unit_rows(rows: Floats) -> Floats:
 @pytest.mark.parametrize("dim", [1, 2, 4])
 @pytest.mark.parametrize("count", [1, 3, 12])
 def test_the_inequality_against_an_adversary(dim: int, count: int) -> None:
-    """Σ w |xᵀV⁻¹a| ≤ √(Σw) ‖x‖_{V⁻¹}, whatever the actions, weights, penalty and direction.
+    """Σ w |xᵀV⁻¹a| ≤ √(Σw) ‖x‖_{V⁻¹} for all actions, weights, penalties and directions.
 
-    The search comes within a percent of it, so that a smaller constant would be refuted.
+    The search comes within one percent of the bound, so it would refute a smaller constant.
     """
 
     def ratio(free: Floats) -> Floats:
@@ -141,7 +141,7 @@ def test_the_sum_of_roots(length: int) -> None:
 
 
 def single_bias(actions: Floats, moves: Floats, window: int, ridge: float) -> float:
-    """‖θ_t − θ̄_t‖ of the last round alone."""
+    """‖θ_t − θ̄_t‖ of the last round only."""
     whole, _ = windowed_bias(actions[None], moves[None], window, np.array([ridge]))
     before, _ = windowed_bias(actions[None, :-1], moves[None, :-1], window, np.array([ridge]))
     return float(whole[0] - before[0])
@@ -156,7 +156,7 @@ def test_erratum_2_the_bias_can_exceed_the_drift() -> None:
 
 
 def test_erratum_2_canonical_actions_keep_the_published_bias() -> None:
-    """V is diagonal there: no path and no order of play has a bias above the drift."""
+    """V is diagonal, so no path and no order of play has a bias above the drift."""
     rng = np.random.default_rng(2)
     for _ in range(300):
         dim, rounds, window = (int(rng.integers(low, 15)) for low in (1, 2, 1))

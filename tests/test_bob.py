@@ -15,7 +15,7 @@ from oracles import Bounds, Exact, Floats, exact
 
 
 class BanditOverBandit:
-    """BOB by the letter: EXP3 over windows or discounts, from the rewards of whole blocks."""
+    """BOB exactly as defined: EXP3 over windows or discounts, from the rewards of whole blocks."""
 
     def __init__(self, k: Bounds, horizon: int, over: str, numbers: Stream) -> None:
         self.k, self.over, self.numbers = k, over, numbers
@@ -113,16 +113,17 @@ def test_a_reward_beyond_the_scale_has_a_probability_of_at_most_two_in_t(
     room = spread / 2 - H * 2.0 * 1.5  # beyond what payoffs alone can sum to
     ended = horizon // H
     assert ended * 2 * math.exp(-(room**2) / (2 * H * 0.7**2)) <= 2 / horizon * (1 + 1e-9)
-    # With 2 in the place of 4 the probability would be larger than that.
+    # With 2 instead of 4 the probability would be larger.
     assert ended * 2 * math.exp(-((room / 2) ** 2) / (2 * H * 0.7**2)) > 2.1 / horizon
 
 
 def test_the_published_rate_follows_from_that_of_windows() -> None:
-    """min over the grid of wB + dT/√w, and √(T H) for EXP3: at most a constant times the rate.
+    """min over the grid of wB + dT/√w, plus √(T H) for EXP3: at most a constant times the rate.
 
-    The first is the published bound of SW-LinUCB without its logarithms, the second EXP3's over
-    T/H blocks of payoffs up to H. The rate d^{2/3} (B + 1)^{1/4} T^{3/4} is that of both, for every
-    B up to T. Its order is met, so no smaller exponent of T would do.
+    The first term is the published bound of SW-LinUCB without its logarithms. The second is the
+    bound of EXP3 over T/H blocks with payoffs up to H. The rate of both together is
+    d^{2/3} (B + 1)^{1/4} T^{3/4} for every B up to T. The order is attained, so no smaller exponent
+    of T is possible.
     """
     ratios = []
     for dim in (1, 3, 10):
@@ -141,7 +142,7 @@ def test_the_published_rate_follows_from_that_of_windows() -> None:
 
 @pytest.mark.parametrize("over", ["windows", "discounts"])
 def test_nothing_is_remembered_for_longer_than_a_block(over: Any) -> None:
-    """What came before a block changes nothing in it: each begins with what a new policy knows."""
+    """Earlier rounds change nothing in a block: each block begins like a new policy."""
     policy = BOB(dim=2, horizon=60, over=over)
     rng = np.random.default_rng(1)
     for t in range(4 * policy.block):

@@ -1,4 +1,4 @@
-"""Regret bounds and rates: against their formulas, and against what policies do."""
+"""Compares regret bounds and rates with their formulas and with the regret of policies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ settings = st.builds(
     action_bound=st.floats(0.1, 10.0),
 )
 horizons = st.integers(1, 10**6)
-# What is smaller and not zero is refused.
+# Smaller values, except zero, are refused.
 budgets = st.just(0.0) | st.floats(1e-100, 1e3)
 
 
@@ -116,7 +116,7 @@ def test_rates_without_drift() -> None:
 def test_the_tunings_reach_their_rates(name: Any, dim: int, horizon: int, exponent: float) -> None:
     """At λ = d, the bound at the tuned memory is the rate times a power of log T.
 
-    Within a budget of horizon^{1 − ε}: the constant is that of β, (√λ S + σ √(…))/√d ≤ 6 √log T.
+    For budgets up to horizon^{1 − ε}. The constant comes from β: (√λ S + σ √(…))/√d ≤ 6 √log T.
     """
     budget = dim * 10**exponent
     options: dict[str, Any] = {"dim": dim, "horizon": horizon, "budget": budget}
@@ -187,7 +187,7 @@ def regret(policy: Any, actions: Floats, theta: Floats, noise: Floats) -> float:
 
 
 def test_erratum_5_theorem_2_needs_a_radius_of_one_or_more() -> None:
-    """Ten rounds, a new direction in each, no drift: the published bound is 5.37, and too small."""
+    """Ten rounds, each with a new direction, no drift: the published bound 5.37 is too small."""
     dim = 10
     options: dict[str, Any] = {"dim": dim, "gamma": 1 - 1e-6, "ridge": 1e-4, "noise": 1e-3}
     options |= {"theta_bound": math.sqrt(10), "delta": 0.01}
@@ -207,8 +207,8 @@ def test_erratum_5_theorem_2_needs_a_radius_of_one_or_more() -> None:
         )
         for _ in range(500)
     ]
-    # At least three of ten directions guessed wrong at 2 each: 94.5%, of which 1% is a standard
-    # error here.
+    # At least three of ten directions are guessed wrong, and each costs 2: probability 94.5%, with
+    # a standard error of 1% here.
     assert np.mean(np.array(runs) > published) == pytest.approx(0.945, abs=0.04)
     assert max(runs) <= repaired
 
@@ -226,10 +226,10 @@ def drifting(rng: np.random.Generator, rounds: int, dim: int, bound: float) -> t
 
 
 def test_proved_bounds_on_small_problems() -> None:
-    """Small noise, small ridges, few rounds: where terms that a proof forgot would show.
+    """Small noise, small ridges, few rounds: here a term missing from a proof would show.
 
-    Every bound may fail with probability δ = 1e-6; none of these 1,200 runs does. With β in the
-    place of max(M, β) some of them would.
+    Every bound may fail with probability δ = 1e-6; none of these 1,200 runs does. With β instead of
+    max(M, β) some of them would.
     """
     rng, refuted = np.random.default_rng(7), 0
     for _ in range(300):
@@ -275,7 +275,7 @@ def test_proved_bounds_on_small_problems() -> None:
 
 @pytest.mark.parametrize("kind", ["drift", "jumps", "still"])
 def test_proved_bounds_where_they_say_something(kind: str) -> None:
-    """Over 100,000 rounds the bounds are far below the largest regret possible, and hold."""
+    """Over 100,000 rounds the bounds are far below the largest possible regret, and hold."""
     rounds, rng = 100_000, np.random.default_rng(5)
     angle = {
         "drift": np.linspace(0.0, 0.01, rounds),
@@ -308,7 +308,7 @@ def test_proved_bounds_where_they_say_something(kind: str) -> None:
 
 
 def test_the_published_bounds_hold_for_canonical_actions() -> None:
-    """Arms that drift and jump; D-LinUCB at δ/T, with every lag: the least of them holds too."""
+    """Arms that drift and jump; D-LinUCB at δ/T, with every lag: the smallest bound holds too."""
     rng = np.random.default_rng(6)
     for _ in range(60):
         dim, rounds = int(rng.integers(1, 6)), int(rng.integers(2, 120))

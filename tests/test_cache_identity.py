@@ -1,4 +1,4 @@
-"""Cached machine code is told apart by what it is made of, in one process and across several."""
+"""The cache of machine code never mixes up two functions, in one process or across several."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no cache without the compiler"
 )
 
-# Kernels of one name from a factory, with a function that LLVM cannot inline (it calls itself).
-# A process for each line that is read; they have in common what takes longest, to import numba.
+# A factory makes kernels with the same name. They use a recursive function, which LLVM cannot
+# inline. Each line of input starts a process; all of them share the slow import of numba.
 FACTORY = """
 import os
 import sys
@@ -78,7 +78,7 @@ HELPER = "import numba\n\n@numba.njit\ndef more():\n    return {}\n"
 
 @contextmanager
 def factory(folder: Path) -> Iterator[Callable[[str], list[int]]]:
-    """What the kernels of "1", "2", "12" or "21" answer, in a process of their own."""
+    """The answers of the kernels of "1", "2", "12" or "21", in a separate process."""
     with subprocess.Popen(
         [sys.executable, "-B", str(folder / "factory.py")],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")},
@@ -107,8 +107,8 @@ def test_kernels_of_one_name_keep_their_own_code_across_processes(tmp_path: Path
         assert answers("2") == [2]
     files = set((tmp_path / "cache").rglob("*.nbc"))
     assert len(files) == 2
-    # Both from the cache, where each process has numbered its functions by itself. Another start
-    # of Python: hashes of text differ.
+    # Both come from the cache, although each process numbers its functions in its own way. Hashes
+    # of text differ because Python was started again.
     with factory(tmp_path) as answers:
         assert answers("12") == [1, 2]
         assert answers("21") == [2, 1]
@@ -124,7 +124,7 @@ class Parameters(NamedTuple):
 
 
 def _state(*names: str) -> Any:
-    """A named tuple called State, with arrays of these names."""
+    """A named tuple called State, with arrays that have these names."""
     return NamedTuple("State", [(name, np.ndarray) for name in names])
 
 

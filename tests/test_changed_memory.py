@@ -1,4 +1,4 @@
-"""Amended rewards, forgotten and added coordinates, merged policies: against sums over it all."""
+"""Amended rewards, forgotten and added coordinates, merged policies, compared with full sums."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ members = st.sampled_from(MEMBERS)
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[Bounds, Source, bool]:
-    """Where a stream comes from, and whether time moves by fractions."""
+    """The source of a stream, and whether time moves by fractions."""
     bounds = Bounds(
         dim=draw(st.integers(1, 24)),
         ridge=draw(st.sampled_from([1e-3, 0.1, 5.0])),
@@ -78,7 +78,7 @@ def streams(draw: st.DrawFn) -> tuple[Bounds, Source, bool]:
 
 
 def tell(policy: Any, event: Event | Change, history: History) -> None:
-    """Make the call that an event stands for; ``history`` is that before the event."""
+    """Make the call for an event; ``history`` is the history before the event."""
     policy.apply(recorded(event, history))
 
 
@@ -98,7 +98,7 @@ def recorded(event: Event | Change, history: History) -> happened.Event:
 
 
 def assert_close(got: Any, expected: Any, what: str, tolerance: float, scale: float) -> None:
-    """Agreement relative to the norm, or to ``scale`` where terms have cancelled."""
+    """Agreement relative to the norm, or to ``scale`` if terms have cancelled."""
     error = float(np.linalg.norm(np.asarray(oracles.exact(got) - expected, dtype=float)))
     assert error <= tolerance * scale, f"{what}: {error / scale:.2e}"
 
@@ -106,7 +106,7 @@ def assert_close(got: Any, expected: Any, what: str, tolerance: float, scale: fl
 def assert_knows(
     policy: Any, history: History, weights: Exact, bounds: Bounds, tolerance: float = TOLERANCE
 ) -> None:
-    """The sums of a policy, and what it makes of them, against those over the history."""
+    """Compare the sums and outputs of a policy with those of the history."""
     truth = history.truth(weights, dim=bounds.dim, ridge=bounds.ridge)
     norm = float(np.linalg.norm(np.asarray(truth.V, dtype=float)))
     assert_close(policy.design, truth.V, "V", tolerance, norm)
@@ -128,7 +128,7 @@ Member = tuple[Callable[..., Any], Weigh]
 
 @given(streams(), members, st.integers(1, 60))
 def test_a_replay_knows_what_the_sums_say(stream: Stream, member: Member, count: int) -> None:
-    """Compiled, and all at once: rewards on time and late, amended ones, forgotten coordinates."""
+    """In one compiled call: rewards on time, late and amended, and forgotten coordinates."""
     bounds, source, fractional = stream
     plain = oracles.random_events(source, count, fractional=fractional)
     make, weigh = member
@@ -159,7 +159,7 @@ def test_amended_and_forgotten(stream: Stream, member: Member, count: int) -> No
 
 @given(streams(), members, st.integers(1, 40), st.integers(0, 9))
 def test_widened(stream: Stream, member: Member, count: int, more: int) -> None:
-    """As if the new coordinates had been there from the start, and zero."""
+    """As if the new coordinates had been there, and zero, from the start."""
     bounds, source, fractional = stream
     dim = bounds.dim + more
     make, weigh = member
@@ -183,7 +183,7 @@ def test_widened(stream: Stream, member: Member, count: int, more: int) -> None:
 
 @given(streams(), members, st.integers(0, 40), st.integers(0, 40))
 def test_merged(stream: Stream, member: Member, first: int, second: int) -> None:
-    """Each saw a part, up to a round of its own; together they know all."""
+    """Each policy saw a part, up to a different round; merged they know everything."""
     bounds, source, fractional = stream
     make, weigh = member
     policies, histories = [make(**vars(bounds)) for _ in range(2)], [History(), History()]
@@ -203,7 +203,7 @@ def test_merged(stream: Stream, member: Member, first: int, second: int) -> None
     for policy, state in zip(policies, kept, strict=True):
         for name, array in policy.state().items():
             np.testing.assert_array_equal(array, state[name])
-    # It goes on as one policy would.
+    # It continues like a single policy.
     update = oracles.Update(source.actions(1), source.rewards(1))
     tell(merged, update, together)
     together.apply(update)
@@ -284,7 +284,7 @@ def test_an_amendment_of_what_the_window_does_not_hold_is_refused() -> None:
     for name, array in policy.state().items():
         np.testing.assert_array_equal(array, before[name])
     policy.amend([1.0, 0.0], round=6, old=5.0, new=1.0)
-    policy.amend([1.0, 0.0], round=1, old=0.0, new=9.0)  # it has left: nothing to change
+    policy.amend([1.0, 0.0], round=1, old=0.0, new=9.0)  # it has left the window: no change
     assert policy.moment[0] == pytest.approx(2 + 3 + 4 + 1 + 6)
 
 
@@ -322,7 +322,7 @@ def test_a_policy_is_not_made_narrower(dim: Any) -> None:
 
 @pytest.mark.parametrize("label", sorted(driftbandits.registered()))
 def test_a_forgotten_coordinate_is_as_unknown_as_at_the_start(label: str) -> None:
-    """Where each action has a coordinate of its own, forgetting one leaves the others alone."""
+    """If each action has its own coordinate, forgetting one does not change the others."""
     policy: Any = driftbandits.registered()[label].tuned(
         Problem(dim=3, horizon=1000, budget=1.0, change_points=())
     )
@@ -330,7 +330,7 @@ def test_a_forgotten_coordinate_is_as_unknown_as_at_the_start(label: str) -> Non
     for _ in range(60):
         k = int(rng.integers(3))
         policy.update(np.eye(3)[k], [0.2, 0.9, 0.4][k] + 0.05 * rng.standard_normal())
-    policy.update(np.eye(3)[1], 0.9)  # in the shortest of windows, too
+    policy.update(np.eye(3)[1], 0.9)  # stays in the shortest window too
     if not hasattr(policy, "theta"):
         return
     theta, widths = policy.theta, policy.widths(np.eye(3))
@@ -339,6 +339,6 @@ def test_a_forgotten_coordinate_is_as_unknown_as_at_the_start(label: str) -> Non
     np.testing.assert_allclose(policy.theta[[0, 2]], theta[[0, 2]], rtol=1e-9)
     np.testing.assert_allclose(policy.widths(np.eye(3))[[0, 2]], widths[[0, 2]], rtol=1e-9)
     assert policy.widths(np.eye(3))[1] > widths[1]
-    if not isinstance(policy, AdaptivePolicy):  # whose ridge is learned
+    if not isinstance(policy, AdaptivePolicy):  # these learn the ridge
         expected = fresh.widths(np.eye(3))[1]
         assert policy.widths(np.eye(3))[1] == pytest.approx(expected, rel=1e-9)

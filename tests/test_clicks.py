@@ -1,4 +1,4 @@
-"""The study of clicks: what its rules report, and the bias of reporting zeros last."""
+"""The study of clicks: the reports of its rules, and the bias of reporting zeros last."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from driftbandits import LinUCB
 def test_every_decision_is_reported_in_the_end(
     rule: clicks.Rule, click: float, delay: float
 ) -> None:
-    """With its reward in the end; a click after the timeout counts as none, except at once.
+    """The final reward is correct; a click after the timeout counts as none, except for `at_once`.
 
-    What was reported before is amended, and not reported twice.
+    An earlier report is amended, not repeated.
     """
     reports = list(rule(7, click, delay))
     told = [report.old for _, report in reports]
@@ -31,7 +31,7 @@ def test_every_decision_is_reported_in_the_end(
 def test_zeros_that_come_last_make_anything_new_look_perfect(
     rule: clicks.Rule, biased: bool
 ) -> None:
-    """One article, after two timeouts of 500 visits: the mean of what was reported and its rate.
+    """One article, after two timeouts of 500 visits: the mean reported reward and the true rate.
 
     Held rewards are a fair sample of 500 visits: within four standard errors of the rate.
     """

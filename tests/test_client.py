@@ -1,4 +1,4 @@
-"""The client: against the real service, and against one that fails in every way."""
+"""The client with the real service, and with a service that fails in every way."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def test_a_refusal_says_why(url: str) -> None:
     assert refused.value.status == 404
     assert refused.value.problem["type"].endswith("unknown_policy")
     with Client(url, key="wrong") as client, pytest.raises(Refused, match="Key unknown"):
-        client.decide("plain", ACTIONS, fallback="a")  # a wrong key is no matter of reaching it
+        client.decide("plain", ACTIONS, fallback="a")  # a wrong key does not mean unreachable
 
 
 class Failing:
-    """A service that fails a few times before it answers; remembers what it was asked."""
+    """A service that fails a few times before it answers; it remembers the requests."""
 
     def __init__(self, *failures: Exception | httpx.Response) -> None:
         self.failures, self.bodies = list(failures), list[dict[str, object]]()
@@ -109,7 +109,7 @@ def test_an_unreachable_service_raises_or_falls_back() -> None:
     client = client_of(service)
     decision = client.decide("plain", ["a", "b"], fallback="b")
     assert (decision.action, decision.propensity, decision.fallback) == ("b", None, True)
-    # The service may have decided for "a": a reward for "b" would teach it something wrong.
+    # The service may have chosen "a"; then a reward for "b" would be learned for the wrong action.
     assert client.reward(decision, 1.0) == "not_decided"
     assert client.activate(decision) == "not_decided"
     assert len(service.bodies) == 3

@@ -1,4 +1,4 @@
-"""A clock that cannot count any further, or that stands still, says so."""
+"""A clock raises an error if it cannot count any further, or if rounding would stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The disk cache of compiled code: valid for the sources that it was made from, and no others."""
+"""The disk cache of compiled code is used only for the sources that it was made from."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_estimators_entry_points_do_too() -> None:
 @compiled_only
 @pytest.mark.parametrize("decorate", [compiling.row_kernel, compiling.precise_kernel])
 def test_row_kernels_compare_no_addresses(decorate: Any) -> None:
-    """numba takes in the flag for it without a word, also should it no longer have any effect."""
+    """numba accepts the flag silently, even if the flag should have no effect any more."""
 
     def add(target: Any, source: Any) -> None:
         for i in range(target.size):
@@ -71,7 +71,7 @@ def test_policies_of_one_family_share_their_compiled_code() -> None:
 
 @compiled_only
 def test_nothing_is_compiled_again_for_other_layouts() -> None:
-    """Read-only arrays, strided ones and other people's draws: all that came before would do."""
+    """Read-only arrays, strided arrays and other generators: the compiled code fits all of them."""
 
     def draw(round: int, generator: np.random.Generator) -> Any:
         return generator.uniform(-0.5, 0.5, (2, 2))
@@ -125,7 +125,7 @@ question = _one
 
 
 def radius_of(package: Path, cache: Path) -> float:
-    """A radius, from a process of its own."""
+    """A radius, computed in a separate process."""
     program = "from driftbandits import LinUCB; print(LinUCB(dim=1, delta=0.5).radius)"
     environment = os.environ | {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
     done = subprocess.run(

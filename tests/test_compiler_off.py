@@ -1,4 +1,4 @@
-"""The same tests with the compiler off: what a debugger would step through."""
+"""The same tests with the compiler off, as for a debugger."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 TESTS = Path(__file__).parent
 
-# Files, and a choice among their tests: all of the mathematics, and a share of the rest. Each part
-# is a process, whose start takes seconds.
+# Files and a selection of their tests: all of the mathematics, and a part of the rest. Each part
+# runs in a process, which takes seconds to start.
 PARTS = {
     "mathematics": (
         [

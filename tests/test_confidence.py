@@ -1,4 +1,4 @@
-"""Radii against their formulas, written out once more, and what they promise of each other."""
+"""Compares radii with their formulas, written out again, and with each other."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_the_anytime_levels_sum_to_less_than_delta() -> None:
     # The terms decrease: the rest is at most ∫ 0.05 dt / (1.7 t (1 + log t)²) from 200,000 on.
     rest = 0.05 / (1.7 * (1 + math.log(200_000)))
     assert total + rest < 0.05
-    # With 1.69 for 1.7 the sum would exceed δ, so no smaller constant of two digits will do. The
-    # rest is at least the same integral from 200,001 on.
+    # With 1.69 instead of 1.7 the sum would exceed δ, so 1.7 is the smallest constant with two
+    # digits. The rest is at least the same integral from 200,001 on.
     least = 0.05 / (1.7 * (1 + math.log(200_001)))
     assert (total + least) * 1.7 / 1.69 > 0.05
 
@@ -69,7 +69,7 @@ def test_the_anytime_level_starts_at_its_first_step() -> None:
 
 
 def test_the_published_window_radius_against_the_per_round_one() -> None:
-    """For d ≥ 2 it is wider with one reward per round, and narrower with a hundred."""
+    """For d ≥ 2 it is wider with one reward per round, and narrower with a hundred rewards."""
     k = Bounds(dim=2, ridge=0.1, noise=1.0, delta=0.01, theta_bound=1.0, action_bound=1.0)
     published = confidence.published_window_radius(2, 0.1, 1.0, 0.01, 1.0, 1.0, 10.0)
     assert published == pytest.approx(4.61, abs=0.005)

@@ -1,4 +1,4 @@
-"""What every registered policy promises; a new one is tested here without an edit."""
+"""Checks the contract of every registered policy. A new policy needs no edit here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLICIES = driftbandits.registered()
 PROBLEM = Problem(
     dim=3, horizon=2000, budget=2.0, change_points=(40, 90), ridge=0.5, noise=0.3, action_bound=2.0
 )
-# From this dimension on, factors follow by rank-one changes where they can.
+# From this dimension on, factors are updated by rank-one changes if possible.
 LARGER = Problem(dim=17, horizon=400, budget=2.0, change_points=(30, 60))
 
 every_policy = pytest.mark.parametrize("cls", POLICIES.values(), ids=POLICIES.keys())
@@ -36,12 +36,12 @@ def test_is_offered_under_its_label(cls: type[Policy]) -> None:
 
 
 def test_all_but_the_floor_have_an_estimate() -> None:
-    """So that the checks of policies with an estimate leave out no other policy."""
+    """So the checks of policies with an estimate leave out no other policy."""
     assert [label for label, cls in POLICIES.items() if not hasattr(cls, "theta")] == ["Random"]
 
 
 def gains(cls: type[Policy], replication: int) -> tuple[float, float]:
-    """What a run of 400 rounds gains over an even choice, and the variance of an even choice."""
+    """Gain of a run of 400 rounds over a uniform choice, and the variance of a uniform choice."""
     theta = np.array([0.8, 0.4, -0.2])
     policy = cls.tuned(PROBLEM).fresh(replication)
     rng = np.random.default_rng(replication)
@@ -57,11 +57,11 @@ def gains(cls: type[Policy], replication: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("cls", [cls for cls in POLICIES.values() if hasattr(cls, "theta")])
 def test_a_policy_with_an_estimate_learns(cls: type[Policy]) -> None:
-    """Against a fixed parameter it beats an even choice; some draw at random, hence five runs."""
+    """With a fixed parameter it beats a uniform choice. Five runs, because some policies draw."""
     assert np.mean([gains(cls, replication)[0] for replication in range(5)]) > 200
 
 
 def test_the_floor_gains_nothing() -> None:
-    """Random is an even choice, to four of its standard deviations (a chance of 6e-5)."""
+    """Random is a uniform choice, within 4 standard deviations (fails by chance: 6e-5)."""
     gained, variances = np.transpose([gains(driftbandits.Random, n) for n in range(5)])
     assert abs(gained.sum()) < 4 * np.sqrt(variances.sum())

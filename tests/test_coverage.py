@@ -1,4 +1,4 @@
-"""Whether confidence sets hold the true parameter as often as they promise."""
+"""Confidence sets contain the true parameter as often as they promise."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def misses(policy: Any, theta: Floats, rounds: int, seed: int, *, actions: int =
 
 
 def parameter(seed: int, dim: int = DIM) -> Floats:
-    """A parameter of norm one, the largest allowed: the bias term has nothing to spare."""
+    """A parameter of norm one, the largest allowed, so that the bias term is tight."""
     theta = np.random.default_rng([seed, 5]).standard_normal(dim)
     return np.asarray(theta / np.linalg.norm(theta))
 
 
 def assert_at_most(failures: int, runs: int, delta: float) -> None:
-    """A share of at most δ, with three standard errors of leave: 1 in 1,000 fails by chance."""
+    """A share of at most δ plus three standard errors: 1 in 1,000 fails by chance."""
     error = math.sqrt(delta * (1 - delta) / runs)
     assert failures / runs <= delta + 3 * error
 
@@ -85,7 +85,7 @@ def test_linucb_over_all_rounds() -> None:
 
 
 def left_at_some_point(policy: Any, rounds: int, runs: int) -> int:
-    """Runs of the erratum's example, one action and no choice, in which the set ever missed."""
+    """Runs of the erratum's example (one action, no choice) in which the set ever missed."""
     return sum(
         bool(misses(policy.fresh(), np.ones(1), rounds, seed, actions=1).any())
         for seed in range(runs)
@@ -98,7 +98,7 @@ def erratum(**changes: Any) -> DLinUCB:
 
 
 def test_erratum_1_the_per_round_radius_does_not_hold_at_all_rounds() -> None:
-    """About a fifth of runs of 1,000 rounds leave, where the theorem as printed allows 5%."""
+    """In about 20% of runs of 1,000 rounds θ leaves the set; the printed theorem allows 5%."""
     runs = 1000
     share = left_at_some_point(erratum(), 1000, runs) / runs
     # Five standard errors (0.013 each) above δ refute the printed claim.
@@ -116,7 +116,7 @@ def test_erratum_1_the_per_round_radius_holds_at_each_round() -> None:
 
 @pytest.mark.thorough
 def test_erratum_1_on_long_runs() -> None:
-    """At 10,000 rounds nearly all runs have left the per-round set, and few the anytime one."""
+    """After 10,000 rounds nearly all runs have left the per-round set, and few the anytime set."""
     runs = 300
     assert left_at_some_point(erratum(), 10_000, runs) / runs > 0.75
     anytime = erratum(confidence="anytime")
@@ -165,9 +165,9 @@ def test_blockwise_over_all_rounds_and_narrower_than_anytime() -> None:
 
 @pytest.mark.parametrize("delta", [0.05, 0.5])
 def test_one_block_of_the_blockwise_radius(delta: float) -> None:
-    """At one δ for every block: a block is left with probability δ at most, a run far more often.
+    """With one δ for every block, a block fails with probability at most δ, a run far more often.
 
-    The first is what Ville's inequality gives; the second is why the blocks share δ.
+    The first follows from Ville's inequality; the second is why the blocks share δ.
     """
     runs, blocks, gamma, ridge = 400, 100, 0.9, 0.1
     length = round(2 / -math.log(gamma))
@@ -195,7 +195,7 @@ def test_the_union_bound_of_a_window_over_its_horizon() -> None:
 
 
 def test_a_miss_is_what_the_estimator_says_it_is() -> None:
-    """The share above rests on the policies' own check; it is the estimator's, round by round."""
+    """The tests above use the policies' check; it equals the estimator's check in every round."""
     policy = DLinUCB(dim=1, gamma=0.5, ridge=0.1, delta=0.9, noise=0.5)
     missing = misses(policy.fresh(), np.ones(1), 200, 3, actions=1)
     assert 0 < missing.sum() < 200

@@ -1,4 +1,4 @@
-"""The loader of Criteo's log against its definition, its errors, and the stand-in it reads."""
+"""The loader of Criteo's log: its definition, its errors, and the stand-in file."""
 
 import gzip
 import subprocess
@@ -183,7 +183,7 @@ def test_progress_reports_rows_and_bytes(standin: Path) -> None:
     assert list(rows) == sorted(set(rows))
     assert rows[-1] == ROWS
     assert list(fractions) == sorted(fractions)
-    # The reader is ahead of the rows: of a file this small it may have read all by the first call.
+    # The reader reads ahead: it may have read all of this small file by the first call.
     assert 0 < fractions[0] <= 1
     assert fractions[-1] == 1
 
@@ -291,12 +291,12 @@ def test_standin_has_the_levels_and_the_skew(table: pd.DataFrame, name: str) -> 
     shares = table[name].value_counts(normalize=True).to_numpy()
     levels = LEVELS[name]
     harmonic = (1 / np.arange(1, levels + 1)).sum()
-    # Half of the largest segment, 6%, is what a level may miss Zipf's law by at either end.
+    # At either end a level may differ from Zipf's law by half of the largest segment, 6%.
     assert shares[0] == pytest.approx(1 / harmonic, abs=0.065)
     assert len(shares) <= levels
     if levels <= 70:
         assert len(shares) == levels
-    else:  # through the 3,000 rows that stray
+    else:  # because of the 3,000 stray rows
         assert len(shares) > min(levels / 3, 1_000)
 
 
@@ -370,7 +370,7 @@ def test_standin_needs_a_row(tmp_path: Path) -> None:
         write_standin(tmp_path / "standin.gz", rows=0)
 
 
-# What was asked for, of Arrow and of NumPy: the resident memory of a process also counts what an
+# Memory that Arrow and NumPy requested. The resident memory of a process also counts memory that an
 # allocator keeps for later, which differs by 60 MB between two readings of one file.
 MEASURE = """
 import sys, time, tracemalloc

@@ -1,7 +1,7 @@
 """The published shape of the Criteo experiment (Figure 2), on the stand-in.
 
 The replications of all policies share contexts and noise, so policies are compared by paired
-differences: an order holds where the mean difference exceeds three of its standard errors.
+differences. An order holds if the mean difference exceeds three of its standard errors.
 """
 
 from pathlib import Path
@@ -46,12 +46,12 @@ def regret(result: Result, policy: str, *, after: int = 0, until: int = 8000) ->
 
 
 def standard_errors(differences: Floats) -> float:
-    """The mean of paired differences in its standard errors."""
+    """The mean of paired differences, divided by its standard error."""
     return float(differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences))))
 
 
 def detected(result: Result) -> Floats:
-    """Round of the first detection of dLinUCB by replication, infinite where there is none."""
+    """Round of the first detection of dLinUCB by replication; infinite if there is none."""
     first = np.full(REPLICATIONS, np.inf)
     frame = result.detections_frame()
     np.minimum.at(first, frame["replication"].to_numpy(), frame["round"].to_numpy())
@@ -78,7 +78,7 @@ def test_after_it_linucb_suffers(result: Result, adaptive: str) -> None:
     ("policy", "recovers"), [*((name, True) for name in ADAPTIVE), ("LinUCB", False)]
 )
 def test_the_adaptive_policies_recover_at_once(result: Result, policy: str, recovers: bool) -> None:
-    # To recover: to have less than half the regret in the next 400 rounds than in the first 400.
+    # Recovered means: the regret of the next 400 rounds is less than half that of the first 400.
     first = regret(result, policy, after=CHANGE, until=CHANGE + 400)
     then = regret(result, policy, after=CHANGE + 400, until=CHANGE + 800)
     margin = standard_errors(first - 2 * then)
@@ -129,8 +129,8 @@ def test_the_oracle_is_best_in_the_end(result: Result, policy: str) -> None:
     assert standard_errors(regret(result, policy) - regret(result, "LinUCB-OR")) > STANDARD_ERRORS
 
 
-# D-LinUCB as written explores a little less than LinUCB at first, with the smaller radius, and is
-# ahead of it, hence of the oracle, for some 2000 rounds: by 1.4 at most, but significantly.
+# D-LinUCB as written has a smaller radius than LinUCB, so it explores a little less at first. For
+# some 2000 rounds it is ahead of LinUCB, and so of the oracle: by at most 1.4, but significantly.
 @pytest.mark.parametrize(
     ("policy", "since"),
     [("D-LinUCB", CHANGE), (PUBLISHED, 0), ("SW-LinUCB", 0), ("dLinUCB", 0), ("LinUCB", 0)],
@@ -138,7 +138,7 @@ def test_the_oracle_is_best_in_the_end(result: Result, policy: str) -> None:
 def test_the_oracle_is_never_behind(result: Result, policy: str, since: int) -> None:
     for until in result.regret_rounds[result.regret_rounds >= since]:
         behind = regret(result, policy, until=until) - regret(result, "LinUCB-OR", until=until)
-        # Without a spread where the two have chosen alike in all replications.
+        # The spread is zero if both made the same choices in all replications.
         assert not behind.any() or standard_errors(behind) > -STANDARD_ERRORS
 
 

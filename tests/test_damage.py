@@ -1,4 +1,4 @@
-"""Damaged and forged files: refused, with no more memory than the file takes, or harmless."""
+"""Damaged and forged files are harmless or refused, with no more memory than the file takes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["saved"]  # a fixture
 
 
 def npy(array: Any, shape: Any = None, descr: str | None = None) -> bytes:
-    """An array as a member of an archive, with a header that may lie about it."""
+    """An array as a member of an archive; its header may be false."""
     buffer = io.BytesIO()
     header = {
         "descr": np.lib.format.dtype_to_descr(array.dtype) if descr is None else descr,
@@ -45,7 +45,7 @@ def npy(array: Any, shape: Any = None, descr: str | None = None) -> bytes:
 
 
 def archive(parts: dict[str, bytes], *, compression: int = zipfile.ZIP_STORED) -> bytes:
-    """An archive whose checksums are right, whatever it holds."""
+    """An archive with correct checksums for any content."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as file:
         for name, content in parts.items():
@@ -54,12 +54,12 @@ def archive(parts: dict[str, bytes], *, compression: int = zipfile.ZIP_STORED) -
 
 
 def test_a_smaller_shape_is_refused(saved: Path) -> None:
-    """A reader that stops where the shape ends never gets to compare the checksum."""
+    """A reader that stops at the end of the shape would never compare the checksum."""
     policy = SWLinUCB(dim=3, window=5000, action_bound=2.0)
     play(policy, 300)
     policy.save(saved)
     shape = str(members(saved)["history"].shape)
-    assert int(shape[1:4]) > 400  # all that is in use would be read
+    assert int(shape[1:4]) > 400  # everything in use would be read
     whole, smaller = saved.read_bytes(), f"(301{shape[4:]}"
     assert whole.count(shape.encode()) == 1
     saved.write_bytes(whole.replace(shape.encode(), smaller.encode()))
@@ -71,11 +71,11 @@ def test_a_smaller_shape_is_refused(saved: Path) -> None:
     "shape", [(64, 5), (0, 5), (91, 5), (10**12, 5), (2**63, 5), (-90, -5), (90, 5, 0), (-1, 5)]
 )
 def test_a_shape_must_account_for_every_byte(saved: Path, shape: tuple[int, ...]) -> None:
-    """Also where the checksum is right."""
+    """Even if the checksum is right."""
     arrays = members(saved)
     parts = {name: npy(array) for name, array in arrays.items()}
     saved.write_bytes(archive(parts))
-    load(saved)  # which shows that the shape is what is refused
+    load(saved)  # shows that the shape is the reason for the refusal
     saved.write_bytes(archive(parts | {"history": npy(arrays["history"], shape)}))
     with pytest.raises(StateFileError, match="history"):
         load(saved)
@@ -101,7 +101,7 @@ def test_members_of_one_name_are_refused(saved: Path) -> None:
 
 
 def peak(path: Path) -> int:
-    """Bytes that were reserved at most while a file was refused."""
+    """Most bytes that were reserved while a file was refused."""
     tracemalloc.start()
     try:
         with pytest.raises(StateFileError):
@@ -125,7 +125,7 @@ def test_a_small_file_cannot_take_much_memory(saved: Path) -> None:
 def test_a_forged_dimension_takes_no_memory(cls: type[Policy], saved: Path) -> None:
     policy = cls.tuned(PROBLEM)
     policy.save(saved)
-    load(saved)  # so that what is compiled is not counted
+    load(saved)  # compile first, so that it is not counted
     arrays = members(saved)
     for dim in (1_000, 10**6, 10**15, 10**400):
         rewrite(saved, with_header(arrays, config=policy.config | {"dim": dim}))
@@ -133,7 +133,7 @@ def test_a_forged_dimension_takes_no_memory(cls: type[Policy], saved: Path) -> N
 
 
 def test_a_forged_memory_takes_none(saved: Path) -> None:
-    """Reserved, but never touched: on Linux that takes no memory."""
+    """It is reserved but never touched; on Linux that takes no memory."""
     policy = DynamicLinUCB.tuned(PROBLEM)
     policy.save(saved)
     rewrite(saved, with_header(members(saved), config=policy.config | {"memory": 10_000_000}))
@@ -156,7 +156,7 @@ except StateFileError as error:
 
 
 def test_a_memory_that_no_computer_has_is_refused(saved: Path) -> None:
-    """Reserving it raises MemoryError, which is not let through."""
+    """Reserving it raises MemoryError, which must not reach the caller."""
     policy = DynamicLinUCB.tuned(PROBLEM)
     policy.save(saved)
     rewrite(saved, with_header(members(saved), config=policy.config | {"memory": 10**15}))
@@ -238,7 +238,7 @@ def doubled(rng: np.random.Generator, content: bytearray) -> None:
 
 
 def moved(rng: np.random.Generator, content: bytearray) -> None:
-    """One part of the file over another, as a disk does that mixes up its blocks."""
+    """Copy one part of the file over another, like a disk that mixes up its blocks."""
     source, target = rng.integers(len(content), size=2)
     piece = content[source : source + 64]
     content[target : target + len(piece)] = piece
@@ -277,7 +277,7 @@ def test_random_damage_is_refused_or_harmless(
 
 
 def test_a_member_that_is_overwritten_is_reported_briefly(saved: Path) -> None:
-    """The archive quotes all that it finds in the place of a name."""
+    """zipfile's message quotes everything that it finds in place of a name."""
     whole = bytearray(saved.read_bytes())
     start = whole.index(b"PK\x03\x04")
     whole[start + 26 : start + 28] = (4000).to_bytes(2, "little")  # the length of the name
@@ -309,7 +309,7 @@ def test_names_that_are_no_text_are_no_state() -> None:
 
 
 def test_a_policy_with_a_floor_goes_on_with_its_own_draws() -> None:
-    """0.1.0 had no floor; with one, a state that does not say which draws come next is none."""
+    """0.1.0 had no floor. With a floor, a state without its next draw is not valid."""
     plain, floored = DLinUCB(dim=3, gamma=0.9), DLinUCB(dim=3, gamma=0.9, floor=0.5)
     for policy in (plain, floored):
         play(policy, 20)
@@ -321,7 +321,7 @@ def test_a_policy_with_a_floor_goes_on_with_its_own_draws() -> None:
 
 
 def test_rewards_that_came_late_are_not_left_out() -> None:
-    """0.1.0 kept them with the others; without them, what they added would never leave the sums."""
+    """0.1.0 kept them with the others. Without them, their terms would never leave the sums."""
     policy = SWLinUCB.tuned(PROBLEM)
     play(policy, 20)
     state = policy.state()
@@ -332,7 +332,7 @@ def test_rewards_that_came_late_are_not_left_out() -> None:
     policy.restore(state)
 
 
-# Finite numbers from which none come that are: each gave NaN or infinity, and no error.
+# Finite numbers with results that are not finite: each gave NaN or infinity, and no error.
 IMPOSSIBLE: list[tuple[Policy, str, int, float]] = [
     (DLinUCB(dim=3, gamma=0.9), "gram", 2, 1e308),
     (DLinUCB(dim=3, gamma=0.9), "gram", 2, 1e100),
@@ -364,7 +364,7 @@ def test_a_state_without_finite_estimates_is_refused(
 
 
 def test_random_contents_with_right_checksums_do_no_harm(saved: Path) -> None:
-    """Forged numbers load or are refused; what loads can be used and saved."""
+    """Forged numbers load or are refused; if they load, the policy can be used and saved."""
     rng, arrays = np.random.default_rng(11), members(saved)
     extremes = [0.0, -1.0, 1e308, -1e308, 5e-324, np.nan, np.inf, 2.0**53, 1.5]
     for _ in range(150):

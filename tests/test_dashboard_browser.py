@@ -1,4 +1,4 @@
-"""The dashboard in a real browser: all is drawn, names are text, and keys are asked for."""
+"""The dashboard in a real browser: everything is drawn, names are text, keys are asked for."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def page(chromium: Browser, address: str) -> Iterator[Browser]:
 
 
 def tile(page: Browser, name: str) -> str:
-    """The text of a tile, read at one moment: the page replaces them every second."""
+    """The text of a tile, read in one step, because the page replaces tiles every second."""
     script = """
         const tiles = [...document.querySelectorAll(".tiles div")];
         const tile = tiles.find((one) => one.querySelector("dt").textContent === arguments[0]);
@@ -61,7 +61,7 @@ def tile(page: Browser, name: str) -> str:
 
 
 def texts(page: Browser, selector: str) -> list[str]:
-    """The texts of all elements, read at one moment."""
+    """The texts of all elements, read in one step."""
     script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.textContent)"
     return [str(text) for text in page.execute_script(script, selector)]
 
@@ -85,7 +85,7 @@ def test_it_follows_the_server(page: Browser, address: str) -> None:
 
 
 def test_names_are_text(page: Browser) -> None:
-    """Neither the name of a policy nor that of an action becomes part of the page."""
+    """Names of policies and actions never become HTML."""
     buttons = page.find_elements(By.CSS_SELECTOR, "#policies button")
     assert texts(page, "#policies button") == ["plain", EVIL]
     buttons[1].click()
@@ -104,6 +104,6 @@ def test_a_key_is_asked_for(chromium: Browser) -> None:
         chromium.find_element(By.CSS_SELECTOR, "#key-form button").click()
         until(lambda: chromium.find_element(By.ID, "main").is_displayed())
         assert KEY not in chromium.page_source
-        # The browser itself writes down that the first request was refused.
+        # The browser itself logs that the first request was refused.
         log = chromium.get_log("browser")  # type: ignore[no-untyped-call]
         assert all("401" in entry["message"] for entry in log)

@@ -1,4 +1,4 @@
-"""What tells one run from another: things that may give other numbers never look the same."""
+"""The description of a run: things that may give different numbers have different descriptions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from driftbandits.simulation.fingerprint import fingerprint
 
 
 class First:
-    """Plays the action of a number, and says nothing about it."""
+    """Plays the action with a fixed number, which its repr does not show."""
 
     def __init__(self, choice: int = 0) -> None:
         self.choice = choice
@@ -114,7 +114,7 @@ def by_attribute(choice: int) -> type[First]:
     return type("Made", (First,), {"bonus": choice})
 
 
-# Each is a value of one number: two numbers must not look alike, and one number must.
+# Each makes a value from a number. Different numbers must differ, equal numbers must not.
 MAKERS: dict[str, Callable[[int], Any]] = {
     "object": First,
     "slots": Slotted,
@@ -205,7 +205,7 @@ def test_a_module_that_is_imported_later_is_not_trusted() -> None:
 
 
 def test_an_object_at_the_address_of_another_is_not_taken_for_it(tmp_path: Path) -> None:
-    """CPython gives the address of an object that is gone to the next one of its size."""
+    """CPython reuses the address of a deleted object for the next object of its size."""
     finals = [
         simulate(environment(), {"mine": First(choice)}, replications=2, folder=tmp_path).final(
             "mine"

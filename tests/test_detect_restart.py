@@ -1,4 +1,4 @@
-"""Detect and restart: detections by definition, and forced rounds."""
+"""Detect and restart: detections as defined, and forced rounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STRIDE, LEVELS, KEPT = 4, 14, 2
 
 
 def remembered_splits(n: int) -> Iterator[int]:
-    """Of the splits at odd multiples of 2^l strides, the last two of every level."""
+    """The last two splits of every level l; they are at odd multiples of 2^l strides."""
     for level in range(LEVELS):
         step = 2**level
         top = level == LEVELS - 1
@@ -80,7 +80,7 @@ def test_detections_by_definition(dim: int, rounds: int) -> None:
 def test_the_evidence_is_a_ratio_of_likelihoods() -> None:
     """In d = 1: two mixtures over θ ~ N(0, σ²/λ), over the largest likelihood of one parameter.
 
-    The largest is taken with the penalty λ(θ² − S²), which no |θ| ≤ S pays.
+    The maximum includes the penalty λ(θ² − S²), which costs nothing for |θ| ≤ S.
     """
     k = Bounds(dim=1, ridge=0.4, noise=0.3, delta=0.01, theta_bound=1.0, action_bound=1.0)
     rng = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def test_the_test_needs_a_noise_level(value: float) -> None:
 
 @pytest.mark.parametrize(("dim", "false_alarm"), [(1, 0.1), (2, 0.5)])
 def test_alarms_are_false_as_rarely_as_promised(dim: int, false_alarm: float) -> None:
-    """A parameter that stands still, at its largest norm: at most δ of runs ever restart."""
+    """A constant parameter with the largest norm: at most a share δ of runs ever restarts."""
     runs, rounds, restarted = 300, 800, 0
     theta = np.zeros(dim)
     theta[0] = 1.0

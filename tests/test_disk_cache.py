@@ -1,4 +1,4 @@
-"""The disk cache of compiled code: missing, full or damaged, it is said once and stops no call."""
+"""If the disk cache is missing, full or damaged, one warning is given and all calls work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ compiled_only = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is no cache without the compiler"
 )
 
-# Four small functions, one for each kind of damage, on a disk that can be full or only be read.
+# Four small functions, one per kind of damage, on a disk that can be full or read-only.
 SMALL = """
 import errno, os, resource, tempfile
 
@@ -53,7 +53,7 @@ COMPILED, READ = "[2, 3, 5, 7] [0, 0, 0, 0]\n", "[2, 3, 5, 7] [1, 1, 1, 1]\n"
 
 
 def run(program: Path, **variables: str) -> tuple[str, str]:
-    """What a process prints, and what it warns of."""
+    """The output and the warnings of a process."""
     done = subprocess.run(
         [sys.executable, "-B", str(program)],
         env=os.environ | variables,
@@ -71,7 +71,7 @@ def cached(folder: Path) -> dict[Path, bytes]:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, and beside it the folder "made" with what its first run has compiled."""
+    """The program, and beside it the folder "made" with the cache of its first run."""
     program = tmp_path_factory.mktemp("small") / "program.py"
     program.write_text(SMALL)
     made = program.with_name("made")
@@ -88,7 +88,7 @@ def cache(small: Path, tmp_path: Path) -> Path:
 
 @compiled_only
 def test_without_a_folder_that_can_be_written_to_each_start_compiles(tmp_path: Path) -> None:
-    """Files in the place of folders stop even those whom permissions do not."""
+    """Files in place of folders also stop root, whom permissions do not stop."""
     package = tmp_path / "driftbandits"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in {path.parent for path in package.rglob("*.py")}:
@@ -121,14 +121,14 @@ def test_a_disk_that_is_full_stops_no_call(small: Path, tmp_path: Path) -> None:
     assert err.count("CacheWarning") == 1
     assert "File too large" in err
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    # Once there is room, the code is kept.
+    # When there is room again, the code is kept.
     assert run(small, NUMBA_CACHE_DIR=str(tmp_path)) == (COMPILED, "")
     assert len(cached(tmp_path)) == 4
 
 
 @compiled_only
 def test_a_folder_that_can_only_be_read_is_read(small: Path, cache: Path) -> None:
-    """As in an image that was prepared, and runs with a read-only file system."""
+    """As in a prepared image that runs with a read-only file system."""
     made = cached(cache)
     assert run(small, NUMBA_CACHE_DIR=str(cache), READ_ONLY="1") == (READ, "")
     assert cached(cache) == made
@@ -139,7 +139,7 @@ def _flip(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
-# By the function whose code is damaged in this way.
+# Kinds of damage, by the function whose code is damaged.
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda content: b"",
     "cut": lambda content: content[:-1],

@@ -1,4 +1,4 @@
-"""What the pages say of the code, where an example cannot show it."""
+"""Statements of the pages about the code that an example cannot test."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ PUBLIC = (
 
 
 def page(name: str) -> str:
-    """The text of a page, by its place in docs/."""
+    """The text of a page, by its path in docs/."""
     return (ROOT / "docs" / name).read_text("utf-8")
 
 
 def examples(text: str) -> str:
-    """The code that the prompts of a page hold."""
+    """The code after the prompts of a page."""
     lines = [line[4:] for line in text.splitlines() if line[:4] in (">>> ", "... ")]
     return "\n".join(lines)
 
 
-# To add a policy one imports what the package is made of.
+# Pages about adding a policy may import internal modules.
 @pytest.mark.parametrize("name", [name for name in PAGES if "adding-a-policy" not in name])
 def test_examples_import_public_names_alone(name: str) -> None:
     for node in ast.walk(ast.parse(examples(PAGES[name].read_text("utf-8")))):
@@ -131,7 +131,7 @@ REFERENCED = (
 
 @pytest.mark.parametrize("module", REFERENCED)
 def test_the_reference_has_every_public_name(module: str) -> None:
-    """By the module that offers it, or by another that offers the same object."""
+    """Under the module that exports it, or under another that exports the same object."""
     text = "\n".join(p.read_text("utf-8") for p in (ROOT / "docs" / "reference").glob("*.md"))
     entries = re.findall(r"auto(?:class|function|data|exception)::\s*(\S+)", text)
     for name in re.findall(r"automodule:: (\S+)\n +:members:\n", text):
@@ -145,7 +145,7 @@ def test_the_reference_has_every_public_name(module: str) -> None:
 
 
 def offered_by(package: ModuleType) -> list[str]:
-    """What a module says that it offers, or else the functions and classes that it defines."""
+    """The names in a module's ``__all__``, or else the functions and classes that it defines."""
     if hasattr(package, "__all__"):
         return list(package.__all__)
     return [

@@ -1,4 +1,4 @@
-"""dLinUCB against a pool that keeps every observation and every failure."""
+"""Compares dLinUCB with a pool that keeps every observation and every failure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build(settings: PoolSettings) -> DynamicLinUCB:
 
 
 def follow(policy: DynamicLinUCB, pool: Pool, data: Any, noise: float) -> None:
-    """Both see the same rewards, those of the policy's choices, and must agree throughout."""
+    """Both see the rewards of the policy's choices, and must agree in every round."""
     for actions, theta, shock in zip(*data, strict=True):
         expected = pool.leader().scores(actions)
         chosen = policy.select(actions)

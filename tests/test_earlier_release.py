@@ -1,4 +1,4 @@
-"""Files that release 0.1.0 wrote: they load, as they were.
+"""Files that release 0.1.0 wrote load unchanged.
 
 Its policies had played 60 rounds when they were saved. ``DLinUCB-numpy-1.26.npz``, ``part.npz`` and
 the result were written with NumPy 1.26, which added an array called ``allow_pickle`` to archives.
@@ -52,14 +52,14 @@ def test_a_policy_loads_and_goes_on(path: Path, tmp_path: Path) -> None:
         return
     state = policy._state._asdict()
     added = {name: state[name] for name in state.keys() - arrays.keys()}
-    assert added.keys() <= {"belated"}  # rewards out of order were in ``history`` then
+    assert added.keys() <= {"belated"}  # 0.1.0 kept rewards out of order in ``history``
     assert not any(array.any() for array in added.values())
     for name, array in arrays.items():
         np.testing.assert_array_equal(state[name], array, err_msg=name, strict=True)
 
 
 def assert_carried_over(policy: AdaptiveLinUCB, old: dict[str, Any]) -> None:
-    """Every other expert of the one bank is in the anchored one, as it was, at level zero."""
+    """Every second expert of the old bank is in the anchored bank, unchanged, at level zero."""
     assert policy.detections == (35,)
     assert policy.level == 0.0
     np.testing.assert_array_equal(policy.memories, [6.0, 24.0, np.inf])
@@ -67,7 +67,7 @@ def assert_carried_over(policy: AdaptiveLinUCB, old: dict[str, Any]) -> None:
     grams, moments, kept = old["grams"], old["moments"], [0, 2, 4]
     np.testing.assert_array_equal(policy._state.grams[::2], grams[kept])
     np.testing.assert_array_equal(policy._state.moments[::2], moments[kept])
-    policy.advance()  # which makes inverses
+    policy.advance()  # computes the inverses
     for row, j in enumerate(kept):
         np.testing.assert_allclose(policy._state.thetas[2 * row], old["thetas"][j], atol=0.02)
 
@@ -123,7 +123,7 @@ def test_a_part_is_found(tmp_path: Path) -> None:
 
 
 def test_a_new_state_is_plain_npz_of_the_old_format(tmp_path: Path) -> None:
-    """So that release 0.1.0 reads it, too."""
+    """So release 0.1.0 can read it too."""
     DLinUCB(dim=2, gamma=0.9).save(tmp_path / "policy.npz")
     header, arrays = read_state(tmp_path / "policy.npz")
     with np.load(tmp_path / "policy.npz") as archive:

@@ -1,4 +1,4 @@
-"""Elementary functions in plain arithmetic: as exact as they say, whatever the argument."""
+"""Elementary functions in plain arithmetic are as exact as documented, for all arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environments outside the leaderboard: what they are said to be, and playing in them."""
+"""The environments outside the leaderboard: they match their descriptions, and can be played."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_draws_have_the_shapes_and_the_horizon_that_are_said(title: str) -> None
 
 @pytest.mark.parametrize("place", TOLD, ids=lambda place: place.title)
 def test_everyday_actions_stay_within_what_is_told_of_them(place: Place) -> None:
-    """Their levels move, and with them the norm of the parameter, of which 1 is told at most."""
+    """Levels move the norm of the parameter; policies are told that it is at most 1."""
     longest = max(block.longest for block in _blocks(place.title))
     assert 0.9 < longest / place.problem.action_bound < 1 + 1e-9
     assert place.problem.theta_bound == place.theta_bound
@@ -143,7 +143,7 @@ def test_heavy_tails_and_a_level_that_wanders() -> None:
 def test_outliers_are_as_many_and_as_large_as_is_said() -> None:
     title = "d = 3, one reward in 20 far off, no change"
     noise = _all(title, "noise").ravel()
-    # Beyond four usual deviations: 5% of the rounds, less the 21% of them that are not that far.
+    # Beyond four usual deviations: 5% of the rounds, minus the 21% of them that are closer.
     share = np.mean(np.abs(noise) > 0.4)
     assert share == pytest.approx(0.05 * 0.79, abs=4 * (0.04 / len(noise)) ** 0.5)
     assert PLACES[title].problem.noise == pytest.approx((0.95 * 0.1**2 + 0.05 * 1.5**2) ** 0.5)
@@ -196,7 +196,7 @@ def test_a_run_that_was_interrupted_gives_the_same_table(tmp_path: Path) -> None
     with pytest.raises(KeyboardInterrupt):
         run("resumed", interrupt)
     rows, text = run("resumed")
-    # All of the first, and half of the second, had been kept.
+    # The whole first and half of the second had been saved.
     assert [message.rpartition(": ")[2][:6] for message in said] == ["2 of 2", "1 of 2", "2 of 2"]
     assert run("afresh") == (rows, text)
     assert text.startswith(

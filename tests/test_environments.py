@@ -1,4 +1,4 @@
-"""Environments: paths, action sets and noise against their definitions."""
+"""Compares the paths, action sets and noise of environments with their definitions."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_random_walk_stays_on_the_sphere_and_steps_as_told() -> None:
     path = RandomWalk(step=0.01, dim=3, norm=2.0)
     theta = path.start(RNG(0))(20_000)
     np.testing.assert_allclose(np.linalg.norm(theta, axis=1), 2.0, rtol=1e-12)
-    # Two tangential directions of variance step² each; the mean square is known to 1/√n.
+    # Two tangential directions with variance step² each; the error of the mean square is 1/√n.
     steps = np.linalg.norm(np.diff(theta, axis=0), axis=1) / 2.0
     assert np.mean(steps**2) == pytest.approx(2 * 0.01**2, rel=4 / np.sqrt(20_000))
 
@@ -192,7 +192,7 @@ def test_heteroscedastic_noise_follows_the_action() -> None:
 
 
 def test_clicks_come_with_the_probability_that_the_mean_is() -> None:
-    """Within 4.5 standard errors for each of four means: a chance of 3e-5 to fail."""
+    """Within 4.5 standard errors for each of four means; fails by chance with 3e-5."""
     rates = np.array([0.0, 0.05, 0.4, 1.0])
     source = environment(
         path=Trajectory(np.tile(rates, (20_000, 1))),

@@ -1,4 +1,4 @@
-"""What the errata of docs/explanation/mathematics.md say of the paper and of its released code."""
+"""Tests the errata in docs/explanation/mathematics.md about the paper and its released code."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ERRATUM = Bounds(dim=1, ridge=0.1, noise=1.0, delta=0.05, theta_bound=1.0, actio
 
 
 def test_erratum_1_noise_that_is_bounded_may_never_leave() -> None:
-    """Rademacher noise, γ = ½: |Σ γ^{n−s} η_s| < 2, so the set holds at all rounds for ever.
+    """Rademacher noise, γ = ½: |Σ γ^{n−s} η_s| < 2, so the set holds in all rounds for ever.
 
-    "Crossed sooner or later" needs noise that exceeds every bound.
+    "Crossed sooner or later" is true only for unbounded noise.
     """
     gamma, k = 0.5, ERRATUM
     for n in range(1, 200):
@@ -30,7 +30,7 @@ def test_erratum_1_noise_that_is_bounded_may_never_leave() -> None:
 
 
 def test_erratum_1_noise_without_bound_leaves_at_a_rate() -> None:
-    """In every round the set is left with a probability that does not fall with time.
+    """In every round θ leaves the set with a probability that does not fall with time.
 
     d = 1, a = 1, symmetric noise: if η_t has the sign of Σ_{s<t} and exceeds c, the sum does.
     """
@@ -51,10 +51,10 @@ def test_erratum_1_noise_without_bound_leaves_at_a_rate() -> None:
 
 
 def test_theorem_1_holds_in_the_norm_of_its_statement_alone() -> None:
-    """The last display of its proof has ‖·‖_{Ṽ⁻¹} for ‖·‖_{VṼ⁻¹V}, and is false.
+    """The last display of its proof has ‖·‖_{Ṽ⁻¹} instead of ‖·‖_{VṼ⁻¹V}, and is false.
 
-    Before any reward θ̂ = 0 and V = Ṽ = λI: with λ = 0.01 and ‖θ‖ = S = 1 the norm as printed is
-    10, certainly, and the radius 2.5.
+    Before any reward θ̂ = 0 and V = Ṽ = λI. With λ = 0.01 and ‖θ‖ = S = 1 the printed norm is always
+    10, and the radius is 2.5.
     """
     k = Bounds(dim=1, ridge=0.01, noise=1.0, delta=0.05, theta_bound=1.0, action_bound=1.0)
     radius = oracles.per_round_radius(k, mu=k.ridge, weight_squares=0.0)
@@ -64,7 +64,7 @@ def test_theorem_1_holds_in_the_norm_of_its_statement_alone() -> None:
 
 
 def released_widths(gamma: float, ridge: float, rounds: int) -> tuple[float, float]:
-    """Released widths over Algorithm 1's: in steady play, and at most once it is abandoned."""
+    """Released widths over Algorithm 1's: in steady play, and the largest after it stops."""
     options: dict[str, Any] = {"dim": 2, "gamma": gamma, "ridge": ridge}
     released, written = DLinUCBAsPublished(**options), DLinUCB(**options)
     probe = np.array([[1.0, 0.0]])
@@ -87,6 +87,6 @@ def released_widths(gamma: float, ridge: float, rounds: int) -> tuple[float, flo
 def test_the_released_recursion_is_too_wide(gamma: float, ridge: float) -> None:
     """By √2 in steady play, by (2λ(1 − γ))^{−1/4} in a direction that is abandoned."""
     steady, abandoned = released_widths(gamma, ridge, round(8 / (1 - gamma)))
-    # Up to terms of order 1 − γ, and of the square root of what is under the root.
+    # Up to terms of order 1 − γ, and up to the square root of the term under the root.
     assert steady == pytest.approx(math.sqrt(2), rel=0.02)
     assert abandoned == pytest.approx((2 * ridge * (1 - gamma)) ** -0.25, rel=0.05)

@@ -1,4 +1,4 @@
-"""The weighted estimator on its own, against its definition."""
+"""Compares the weighted estimator with its definition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ powers = st.floats(-6.0, 3.0).map(lambda exponent: float(10.0**exponent))
 
 
 class Data:
-    """Observations with weights over six decades and noise levels of their own."""
+    """Observations with weights over six decades and individual noise levels."""
 
     def __init__(self, seed: int, dim: int, count: int) -> None:
         rng = np.random.default_rng(seed)
@@ -32,13 +32,13 @@ class Data:
         self.candidate = rng.standard_normal(dim)
 
     def truth(self, *, ridge: float, mu: float) -> oracles.Truth:
-        """What the definition says."""
+        """The estimate from the definition."""
         return oracles.estimate(
             self.actions, self.rewards, self.weights, ridge=ridge, mu=mu, noise=self.noise
         )
 
     def observe(self, estimator: WeightedLeastSquares) -> None:
-        """Hand everything over."""
+        """Give all observations to the estimator."""
         estimator.observe(self.actions, self.rewards, weights=self.weights, noise=self.noise)
 
 
@@ -62,8 +62,8 @@ def assert_close(got: Any, expected: Any, tolerance: float = TOLERANCE) -> None:
 @given(datasets(), powers, powers)
 def test_any_weights_noise_ridge_and_mu(data: Data, ridge: float, mu: float) -> None:
     estimator, truth = fitted(data), data.truth(ridge=ridge, mu=mu)
-    # Weights up to 1e3 over a ridge of 1e-6: beyond a condition of 1e8, rounding shows; in widths
-    # sooner, where Ṽ has larger weights still.
+    # Weights up to 1e3 over a ridge of 1e-6: rounding shows beyond a condition number of 1e8, and
+    # sooner in widths, because Ṽ has even larger weights.
     tolerance = max(TOLERANCE, truth.rounding)
     of_widths = max(TOLERANCE, truth.rounding_of_widths(data.directions))
     assert_close(estimator.design(ridge=ridge), truth.V)
@@ -151,7 +151,7 @@ def test_a_sliding_window_is_an_instance(data: Data, window: int) -> None:
 
 @pytest.mark.parametrize("norm", [1e3, 1e6, 1e9])
 def test_what_a_large_action_leaves_behind(norm: float) -> None:
-    """Small observations count as if it had never been there."""
+    """Small observations count as if the large action had never been there."""
     rng = np.random.default_rng(5)
     small, large = 0.1 * rng.standard_normal((4, 3)), norm * rng.standard_normal((1, 3))
     rewards, estimator = rng.standard_normal(4), WeightedLeastSquares(dim=3)

@@ -1,4 +1,4 @@
-"""Levels, units, arms that come and wear out, sales and delays, against their definitions."""
+"""Compares levels, units, arms that appear and wear out, sales and delays with definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples, in small: they run, draw a picture, and do what they say."""
+"""The examples in a small size: they run, draw a picture, and do what they say."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_click_rates_are_what_the_text_says() -> None:
 
 @pytest.mark.thorough
 def test_the_agents_of_the_examples_learn() -> None:
-    """Half of what chance loses on news; less than any fixed price loses on prices."""
+    """News: half the loss of random choices. Prices: less loss than any fixed price."""
     lost = news.run(news.new_agent(), news.visits(6000, change_every=3000)).sum()
     assert lost < 0.6 * news.at_random(news.visits(6000, change_every=3000)).sum()
     count = 6000

@@ -1,4 +1,4 @@
-"""Settings as data: from TOML to an experiment, with overrides and clear errors."""
+"""Settings as data: TOML becomes an experiment, with overrides and clear errors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Settings and rewards of any size: computed correctly, or refused with the reason.
+"""Settings and rewards of any size are computed correctly, or refused with the reason.
 
-Widths are compared with exact fractions, which know no rounding.
+Widths are compared with exact fractions, which have no rounding.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def test_integers_that_no_float_can_hold_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("cls", [*FIRST, AdaptiveLinUCB], ids=lambda cls: cls.__name__)
 def test_settings_of_numpy_are_plain_numbers(cls: Any, tmp_path: Path) -> None:
-    """Those of its own overflow: np.int64(2**62)**2 is 0, and the ratio 0 was accepted."""
+    """NumPy's own numbers overflow: np.int64(2**62)**2 is 0, and the ratio 0 was accepted."""
     first = FIRST.get(cls, {})
     if cls is not AdaptiveLinUCB:
         for bound in (np.int64(2**62), np.uint64(2**63), np.float32(1e20)):
@@ -107,7 +107,7 @@ def test_settings_of_numpy_are_plain_numbers(cls: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cls", [DynamicLinUCB, DetectRestartLinUCB, LinUCB])
 def test_a_ridge_may_be_an_integer_beyond_64_bits(cls: Any) -> None:
-    """Compiled code took it for no number, where properties are asked for."""
+    """Compiled code did not accept it as a number when properties were read."""
     policy = cls(dim=2, ridge=2**64)
     policy.update([0.5, 0.5], 1.0)
     assert policy.widths([[1.0, 0.0]])[0] == pytest.approx(2.0**-32, rel=1e-12)
@@ -135,7 +135,7 @@ def test_settings_of_any_size_are_refused_or_give_numbers(cls: type[LinearPolicy
         name = str(rng.choice(names))
         value = 10.0 ** rng.uniform(-320, 0 if name == "delta" else 308)
         options = {"dim": 2, **FIRST[cls], name: value}
-        if rng.random() < 0.5:  # near the largest ratio that is taken
+        if rng.random() < 0.5:  # near the largest accepted ratio
             options["ridge"] = 10.0 ** rng.uniform(-90, 90)
             options["action_bound"] = math.sqrt(options["ridge"]) * 10.0 ** rng.uniform(-20, 5)
         try:
@@ -163,7 +163,7 @@ def assert_numbers(policy: LinearPolicy, rng: np.random.Generator) -> None:
 
 
 def exact_width(rows: Array, weights: list[Fraction], ridge: float, x: Array) -> float:
-    """√(xᵀ V⁻¹ Ṽ V⁻¹ x) by fractions, for V = Σ w a aᵀ + λI and Ṽ = Σ w² a aᵀ + λI."""
+    """√(xᵀ V⁻¹ Ṽ V⁻¹ x) in fractions, for V = Σ w a aᵀ + λI and Ṽ = Σ w² a aᵀ + λI."""
     dim = len(x)
     actions = [[Fraction(float(entry)) for entry in row] for row in rows]
 
@@ -185,7 +185,7 @@ def exact_width(rows: Array, weights: list[Fraction], ridge: float, x: Array) ->
 
 
 def exact_theta(rows: Array, weights: list[Fraction], ridge: float, reward: float) -> Array:
-    """V⁻¹ Σ w r a by fractions, for rewards that are all alike."""
+    """V⁻¹ Σ w r a in fractions, for equal rewards."""
     dim = rows.shape[1]
     actions = [[Fraction(float(entry)) for entry in row] for row in rows]
     pairs = list(zip(weights, actions, strict=True))
@@ -201,7 +201,7 @@ def exact_theta(rows: Array, weights: list[Fraction], ridge: float, reward: floa
 
 
 def solved(matrix: list[list[Fraction]], vector: list[Fraction]) -> list[Fraction]:
-    """Gauss and Jordan; V is positive definite, and fractions need no pivoting."""
+    """Gauss-Jordan elimination; V is positive definite, and fractions need no pivoting."""
     rows = [[*row, entry] for row, entry in zip(matrix, vector, strict=True)]
     for i, pivot in enumerate(rows):
         for k, row in enumerate(rows):
@@ -221,9 +221,9 @@ PLAIN: dict[type[LinearPolicy], dict[str, Any]] = {  # all weights are one over 
 
 
 def lost_digits(cls: Any, gamma: float, ratio: float, seed: int) -> tuple[float, float]:
-    """Largest relative error of widths, and that of θ̂, after 60 rounds of one action.
+    """Largest relative errors of widths and of θ̂ after 60 rounds of one action.
 
-    The worst case: one direction alone is played, and one across it is asked for.
+    The worst case: only one direction is played, and an orthogonal one is asked for.
     """
     rng, count = np.random.default_rng(seed), 60
     bound = math.sqrt(0.999 * ratio * 0.1) * gamma
@@ -252,7 +252,7 @@ def test_three_digits_are_left_at_the_largest_ratio(cls: Any) -> None:
 
 @pytest.mark.parametrize("cls", [DLinUCB, *PLAIN], ids=lambda cls: cls.__name__)
 def test_beyond_the_largest_ratio_digits_run_out(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Why it is refused: a hundred times as far, the second digit is wrong."""
+    """The reason for the refusal: at a hundred times the ratio, the second digit is wrong."""
     monkeypatch.setattr(linear, "LARGEST_RATIO", math.inf)
     gamma = 0.9974 if cls is DLinUCB else 1.0
     worst = max(max(lost_digits(cls, gamma, 100 * LARGEST_RATIO, seed)) for seed in range(8))
@@ -290,7 +290,7 @@ def test_a_state_saved_with_a_ratio_that_is_refused_today_is_not_lost(tmp_path: 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_window_keeps_no_trace_of_rewards_that_have_left_it(seed: int, late: bool) -> None:
-    """1e40 + 1e20 + 1 loses the 1 in a sum of two floats; it must be there when the others go."""
+    """1e40 + 1e20 + 1 loses the 1 in a sum of two floats; it must remain when the others leave."""
     rng = np.random.default_rng(seed)
     window = int(rng.integers(3, 9))
     rewards = np.concatenate([rng.permutation([1e40, 1e20, 1e99, 1.0]), rng.normal(size=window)])
@@ -349,7 +349,7 @@ def test_adaptive_takes_entries_below_its_range_for_zeros(scale: float) -> None:
 
 @pytest.mark.parametrize("pause", [1e3, 2e3, 1e5, 1e12])
 def test_adaptive_goes_on_after_a_pause(pause: float, tmp_path: Path) -> None:
-    """Its shortest running mean of rewards had vanished then, and was divided by."""
+    """The weight of its shortest running mean had become zero, and was a divisor."""
     rng = np.random.default_rng(0)
     policy = AdaptiveLinUCB(dim=2)
     for t in range(360):
@@ -368,7 +368,7 @@ OTHERS = ("share", "never", "false_alarms")  # within (0, 1)
 
 @pytest.mark.parametrize("seed", range(4))
 def test_adaptive_stays_finite_whatever_it_is_told(seed: int) -> None:
-    """Settings, actions, rewards, pauses, amendments and forgotten coordinates of any size."""
+    """Settings, actions, rewards, pauses and amendments of any size, and forgotten coordinates."""
     rng = np.random.default_rng(seed)
     names = (*CONSTANTS, "noise")
     for _ in range(25):

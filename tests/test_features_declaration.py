@@ -1,4 +1,4 @@
-"""Declarations as values: JSON, TOML, Python, digests, names, and what cannot be declared."""
+"""Declarations as values: JSON, TOML, Python, digests, names, and refused declarations."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_declaration_is_json() -> None:
 
 
 def test_digests_never_change() -> None:
-    """Saved policies name the declaration that they belong to by its digest."""
+    """Saved policies contain the digest of their declaration."""
     assert NEWS.digest == "0a7ea7aa4bea9fcb4029be20ab03f6ec"
     assert Features.hashed().digest == "d7400812463fefe8a7ff2f42d6acb8e2"
 

@@ -1,4 +1,4 @@
-"""Encoding against its definition, and as a function of input and declaration alone."""
+"""Encoding follows its definition, and depends only on the input and the declaration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from features_draws import IDS, Case, cases
 
 
 def fresh(features: Features) -> Features:
-    """The same declaration, which has encoded nothing."""
+    """The same declaration in a new object that has encoded nothing."""
     return Features.from_dict(features.to_dict())
 
 
@@ -56,12 +56,12 @@ def test_earlier_calls_change_nothing(case: Case, calls: list[tuple[int, int]]) 
             case.contexts[context], case.actions[actions], slots=case.slots
         )
         assert vectors.tobytes() == encoded(case, context, actions).tobytes()
-        vectors[:] = np.nan  # what the caller does with the answer is the caller's business
+        vectors[:] = np.nan  # callers may change the answer
 
 
 @given(cases(), st.data())
 def test_a_changed_dictionary_is_a_new_one(case: Case, data: st.DataObject) -> None:
-    """Values change in place, lists inside them too, between two calls with the same objects."""
+    """Values, and lists inside them, change in place between two calls with the same objects."""
     now, later = (copy.deepcopy(row) for row in case.contexts)
     actions = copy.deepcopy(case.actions[0])
     case.features.encode(now, actions, slots=case.slots)

@@ -1,4 +1,4 @@
-"""Shapes of contexts and actions, and what is refused about them as a whole."""
+"""Forms of contexts and actions, and forms that are refused."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def same(features: Features, context: Any, actions: Any) -> bool:
 
 
 class Polars:
-    """The part of a polars frame that is used: rows as dictionaries."""
+    """The part of a polars frame that the encoder uses: rows as dictionaries."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.rows = rows
@@ -189,7 +189,7 @@ BAD: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("context", "actions", "message"), BAD)
 def test_bad_input_is_refused(context: Any, actions: Any, message: str) -> None:
-    """The same way at first and after good input, which it leaves as it was."""
+    """In the same way before and after good input, without changing later results."""
     features = Features.from_dict(NEWS.to_dict())
     for _ in range(2):
         with pytest.raises(FeatureError, match="^" + re.escape(message)):
@@ -209,7 +209,7 @@ def test_input_that_is_too_deep_is_refused(features: Features) -> None:
 
 
 def test_values_that_cannot_be_compared_are_encoded_anew() -> None:
-    """Arrays have no truth value, so they are never taken for what was seen before."""
+    """Arrays have no truth value, so they are never taken from the cache."""
     features = Features(action={"tags": Tags(["new", "free"])})
     for tags in (["new", "free"], ["free", "other"], ["new", "free"]):
         arrays = features.encode({}, {"a": {"tags": np.array(tags)}})
@@ -244,7 +244,7 @@ def test_named_actions_keep_ids_as_they_are() -> None:
 
 
 def test_memory_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of old actions are forgotten, and computed again where they are needed."""
+    """Rows of old actions are forgotten, and computed again if needed."""
     monkeypatch.setattr("driftbandits.features.recall._KEPT", 20 * NEWS.dim)
     features = Features.from_dict(NEWS.to_dict())
     for start in range(0, 200, 7):

@@ -1,4 +1,4 @@
-"""Kinds of features: what each value becomes, and which values each kind refuses."""
+"""Kinds of features: how they encode values, and which values they refuse."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_what_is_refused(kind: Kind, value: Any, rule: str) -> None:
     [OneHot([1, 7]), Number(0, 4), Cyclic(24), Hashed(64), Hashed(64, of="tags"), Tags([0, 1])],
 )
 def test_equal_values_are_one_value(kind: Kind, makers: list[Callable[[int], Any]]) -> None:
-    """Whichever of them comes first, since what was looked up is found again by equality."""
+    """Whichever comes first, because cached values are found by equality."""
     features, table = in_context(kind), SlotTable(room=1, slots={"a": 0})
     expected = in_context(kind).encode({"x": _given(kind, 1)}, ["a"], slots=table)
     for make in makers:
@@ -188,7 +188,7 @@ def test_half_a_surrogate_pair_can_be_hashed() -> None:
 
 @given(st.lists(st.text(), min_size=1), st.integers(1, 8))
 def test_a_sketch_has_norm_one(tokens: list[str], size: int) -> None:
-    """Even where all signs cancel: what is there never looks like nothing."""
+    """Even if all signs cancel: a value never looks like no value."""
     assert math.isclose(math.fsum(x * x for x in sketch(tokens, size)), 1.0)
 
 
@@ -197,7 +197,7 @@ def test_words() -> None:
 
 
 def test_everything_else_is_hashed_by_name_and_value() -> None:
-    """Numbers by the powers of two around them, lists entry by entry, nothing for None."""
+    """Numbers by the powers of two around them, lists by entry, None not at all."""
     rest = Rest(1000)
 
     def places(row: dict[str, Any]) -> set[tuple[int, float]]:

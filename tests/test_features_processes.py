@@ -1,4 +1,4 @@
-"""Encoding in other processes, and what importing the package brings along."""
+"""Encoding in other processes, and the modules that an import of the package loads."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def _python(code: str, **environment: str) -> str:
 
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
 def test_the_same_bytes_in_every_process(seed: str) -> None:
-    """Whatever the order of sets is there, and with the compiler off.
+    """For any order of sets, and with the compiler off.
 
-    The digits were written down once: they do not depend on the platform either, since only
-    square roots, divisions and products are involved, which IEEE 754 rounds in one way.
+    The digits are fixed here. They do not depend on the platform either: only square roots,
+    divisions and products are involved, and IEEE 754 defines their rounding.
     """
     printed = _python(_ENCODE, PYTHONHASHSEED=seed, NUMBA_DISABLE_JIT="1")
     assert printed.split() == [

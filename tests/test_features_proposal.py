@@ -30,7 +30,7 @@ ROWS = 400
 
 
 def proposed(column: list[Any], name: str = "x") -> Kind:
-    """What is proposed for a column of the context."""
+    """The proposal for a column of the context."""
     return Features.from_data([{name: value} for value in column]).context[name]
 
 

@@ -74,7 +74,7 @@ def make_result(*, dim: int = 2, replications: int = 4, **config: Any) -> Result
 
 
 def make_coverage() -> Result:
-    """Coverage alone: no regret, no estimates, no changes."""
+    """Only coverage: no regret, no estimates, no changes."""
     result = make_result(replications=10, title="Coverage", change_points=[])
     missed = np.zeros((3, 10, 30))
     missed[0, :5, 15:] = 1
@@ -91,7 +91,7 @@ def make_coverage() -> Result:
 
 
 def verticals(axes: Axes, color: str) -> list[float]:
-    """Places of the vertical lines of a colour."""
+    """Positions of the vertical lines of a colour."""
     found = [
         np.asarray(line.get_xdata())
         for line in axes.lines

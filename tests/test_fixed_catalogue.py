@@ -1,4 +1,4 @@
-"""The choice from a fixed catalogue is that of scoring everything."""
+"""A fixed catalogue chooses the same item as scoring everything."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_same_index_as_brute_force_throughout_a_run(make: Any, dim: int) -> None
 
 
 def one_hot(rng: np.random.Generator, groups: int, values: int, count: int) -> Any:
-    """Features of several groups, one of each: as many directions as groups are never seen."""
+    """One-hot features of several groups: as many directions as groups never occur."""
     picked = rng.integers(values, size=(count, groups))
     items = np.zeros((count, groups * values))
     for group in range(groups):
@@ -69,7 +69,7 @@ def one_hot(rng: np.random.Generator, groups: int, values: int, count: int) -> A
 def test_same_index_where_digits_are_lost(
     make: Any, scale: float, ridge: float, centred: bool
 ) -> None:
-    """Items that leave directions out, under next to no ridge: M is as good as unknown."""
+    """Items that miss some directions, with almost no ridge: M is nearly unknown."""
     rng = np.random.default_rng(5)
     items = one_hot(rng, groups=4, values=5, count=500)
     if centred:
@@ -139,7 +139,7 @@ def test_items_are_a_copy_that_cannot_be_changed() -> None:
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("count", [1, 4])
 def test_same_index_where_radius_and_estimate_are_zero(dim: int, count: int) -> None:
-    """All scores are 0 then, and bounds from an estimate that was not are rounded all the same."""
+    """All scores are 0, but bounds from an earlier estimate that was not 0 still have rounding."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         items = rng.uniform(-0.3, 0.3, (count, dim))
@@ -156,7 +156,7 @@ def test_same_index_where_radius_and_estimate_are_zero(dim: int, count: int) -> 
 @pytest.mark.parametrize("make", POLICIES)
 @pytest.mark.parametrize("dim", [1, 2, 3, 8, 21])
 def test_exact_ties_are_broken_as_by_select(make: Any, dim: int) -> None:
-    """Every item occurs several times, and the first of those that are best is chosen."""
+    """Every item occurs several times, and the first of the best is chosen."""
     rng = np.random.default_rng(dim)
     distinct = unit_items(rng, 7, dim)
     items = distinct[rng.integers(7, size=61)]
@@ -167,6 +167,6 @@ def test_exact_ties_are_broken_as_by_select(make: Any, dim: int) -> None:
         assert chosen == policy.select(items), t
         assert not (items[:chosen] == items[chosen]).all(axis=1).any()
         policy.update(items[chosen], float(rng.normal()))
-        # A score depends on the item alone, not on its place or on what else there is to score.
+        # A score depends only on the item, not on its place or on the other items.
         alone = np.array([policy.scores(item[None])[0] for item in items])
         np.testing.assert_array_equal(policy.scores(items), alone)

@@ -1,4 +1,4 @@
-"""The tables of README.md: what they say, and where they go."""
+"""The tables of README.md: their content and their place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGES = [(Path(__file__).parents[1] / file).read_text("utf-8") for file in FILES
 
 
 def results() -> dict[str, Result]:
-    """Three policies, one of them apart; the last is missing from the second environment."""
+    """Three policies, one of them separate; the last is missing in the second environment."""
     both = {}
     for name, labels in (("abrupt", "abc"), ("slow", "ab")):
         result = result_of(np.array([[10.0 * k, 10.0 * k + 2.0] for k in range(len(labels))]))

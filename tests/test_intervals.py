@@ -50,7 +50,7 @@ def test_a_single_value_has_no_interval() -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 5, 30])
 def test_paired_intervals_cover_as_they_say(count: int) -> None:
-    """95% of 4000 intervals, to four standard errors: a chance of 6e-5 for each count."""
+    """95% of 4000 intervals, within 4 standard errors; each count fails by chance with 6e-5."""
     rng = np.random.default_rng(count)
     runs = 4000
     finals = rng.normal(10.0, 2.0, (runs + 1, count))
@@ -76,7 +76,7 @@ def test_every_interval_of_two_replications_is_as_wide_as_the_table_says(tmp_pat
 
 @pytest.mark.parametrize("published", [970, {"policy 0": "much"}, {"policy 0": 3}])
 def test_a_result_with_odd_published_values_can_be_reported(published: Any, tmp_path: Any) -> None:
-    """Such a result could be saved once, and then broke every later report of its folder."""
+    """Such a result could once be saved, and then broke every later report of its folder."""
     result = result_of(np.array([[10.0, 14.0], [5.0, 6.0]]))
     result.config["published"] = published
     page = write_report({"test": result}, tmp_path / "report.html").read_text("utf-8")

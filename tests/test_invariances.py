@@ -1,4 +1,4 @@
-"""Properties that follow from the mathematics, whatever the data."""
+"""Properties that follow from the mathematics for all data."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_no_discount_is_linucb_in_the_limit(seed: int, dim: int) -> None:
         play(policy, actions, rewards)
         difference = policy.scores(actions) - plain.scores(actions)
         errors.append(float(np.abs(difference).max()))
-        # The weights are 1 − O(50 · forgotten); V⁻¹ is at most 10 and so amplifies by little.
+        # The weights are 1 − O(50 · forgotten); V⁻¹ is at most 10, so it amplifies little.
         assert errors[-1] < 1e4 * forgotten + 1e-11
     assert errors[-1] < 1e-5 * max(errors[0], 1e-5)
 

@@ -1,4 +1,4 @@
-"""Parts of environments from TOML: every kind, as its class would be built by hand."""
+"""Parts of environments from TOML: every kind equals its class built by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data with labels as a bandit: what comes, what fits, and what changes."""
+"""Labelled data as a bandit: the rows, the fit and the changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def whole(environment: Labelled, replication: int = 0, stops: tuple[int, ...] = 
 
 
 def which(block: Block) -> list[int]:
-    """Numbers of the rows that came."""
+    """Numbers of the rows in a block."""
     come = block.actions[:, :3, 0]
     return [int(np.flatnonzero((x == ROWS).all(axis=1))[0]) for x in come]
 

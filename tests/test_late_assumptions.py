@@ -1,6 +1,6 @@
-"""What coverage needs of late rewards: each condition, and what happens without it.
+"""The conditions on late rewards that coverage needs, and what happens without each.
 
-One dimension, a = 1 in every round, computed from the definition with numpy alone.
+One dimension, a = 1 in every round, computed from the definition with numpy only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ K = Bounds(dim=1, ridge=RIDGE, noise=1.0, delta=DELTA, theta_bound=1.0, action_b
 
 
 def misses(noise: Floats, arrived: Any, weights: Floats, theta: float = 1.0) -> Floats:
-    """Runs (n,) in which the per-round set of what has arrived (n, T) misses θ."""
+    """Runs (n,) in which the per-round set of the rewards that have arrived (n, T) misses θ."""
     squares = (arrived * weights**2).sum(axis=1)
     error = (arrived * weights * noise).sum(axis=1) - RIDGE * theta
     radii = [float(oracles.per_round_radius(K, mu=RIDGE, weight_squares=s)) for s in squares]
@@ -26,12 +26,12 @@ def misses(noise: Floats, arrived: Any, weights: Floats, theta: float = 1.0) -> 
 
 
 def assert_at_most(share: float, runs: int) -> None:
-    """At most δ, with three standard errors of leave: 1 in 1,000 fails by chance."""
+    """At most δ plus three standard errors: 1 in 1,000 fails by chance."""
     assert share <= DELTA + 3 * math.sqrt(DELTA * (1 - DELTA) / runs)
 
 
 def test_independence_of_its_own_noise_is_not_enough() -> None:
-    """Of 400 rewards each arrives if the others' noise sums to more than zero: 7.7% miss at 5%.
+    """Each of 400 rewards arrives if the noise of the others sums to more than 0: 7.7% miss at 5%.
 
     Whether a reward arrives is independent of its own noise, but later noise changes it.
     """
@@ -44,7 +44,7 @@ def test_independence_of_its_own_noise_is_not_enough() -> None:
 
 
 def test_delays_may_depend_on_the_past() -> None:
-    """Each arrives if the earlier noise sums to more than zero, or less: at most δ miss."""
+    """Each reward arrives if the sum of earlier noise is above (or below) zero: at most δ miss."""
     noise = np.random.default_rng(1).standard_normal((10_000, 400))
     before = np.cumsum(noise, axis=1) - noise
     for arrived in (before > 0, np.abs(before) < 5, before < np.arange(400) / 20):
@@ -54,7 +54,7 @@ def test_delays_may_depend_on_the_past() -> None:
 
 
 def test_a_clock_that_follows_the_rewards_breaks_coverage() -> None:
-    """To look once the recent noise sums to much is not to look at a fixed round."""
+    """Looking when the sum of recent noise is large is not the same as looking at a fixed round."""
     noise = np.random.default_rng(2).standard_normal((2_000, 3_000))
     gamma, total = 0.9, np.zeros(2_000)
     limit = 1 / (1 - gamma**2)
@@ -63,16 +63,16 @@ def test_a_clock_that_follows_the_rewards_breaks_coverage() -> None:
     for t in range(3_000):
         total = gamma * total + noise[:, t]
         missed |= np.abs(total - RIDGE) > radius * math.sqrt(limit + RIDGE)
-    # Stopped there, the policy's set misses: half of all runs, where 5% are allowed.
+    # If the clock stops there, the set misses in half of all runs; 5% are allowed.
     assert missed.mean() > 0.4
 
 
 def arrival_order_misses(rounds: int, runs: int, *, watched: bool) -> float:
-    """LinUCB whose rewards all arrive at the end, the latest first; share of runs that ever miss.
+    """Share of runs that ever miss, for LinUCB whose rewards all arrive at the end, latest first.
 
-    Where ``watched``, an environment that sees the noise offers a = 1 until some stretch of it that
-    ends now sums to much, and only a = 0 from then on. In the order of rounds the noise is
-    sub-Gaussian given the past. In the order of arrival, that stretch comes first.
+    If ``watched``, the environment sees the noise. It offers a = 1 until the noise of some last
+    rounds has a large sum, and only a = 0 after that. In the order of rounds the noise is
+    sub-Gaussian given the past. In the order of arrival, those rounds come first.
     """
     rng, missed = np.random.default_rng(3), 0
     lengths = np.arange(1.0, rounds + 1)
@@ -83,7 +83,7 @@ def arrival_order_misses(rounds: int, runs: int, *, watched: bool) -> float:
     for _ in range(runs):
         noise = rng.standard_normal(rounds)
         ends = range(1, rounds + 1) if watched else (rounds,)
-        # Σ over the last n rounds before each end: prefix sums in the order of arrival.
+        # Sums over the last n rounds before each end are prefix sums in the order of arrival.
         missed += any((np.abs(np.cumsum(noise[end - 1 :: -1])) > far[:end]).any() for end in ends)
     return missed / runs
 
@@ -94,7 +94,7 @@ def test_linucb_needs_noise_that_is_sub_gaussian_in_the_order_of_arrival() -> No
 
 
 def clicks(rule: str, runs: int, rounds: int, timeout: int, gamma: float) -> tuple[Floats, Floats]:
-    """θ̂ and whether the set misses p = 0.1, after ``rounds`` rounds, over ``runs`` runs."""
+    """θ̂, and whether the set misses p = 0.1, after ``rounds`` rounds, for ``runs`` runs."""
     rng = np.random.default_rng(4)
     clicked = rng.random((runs, rounds)) < 0.1
     age = np.arange(rounds - 1.0, -1.0, -1.0)
@@ -110,7 +110,7 @@ def clicks(rule: str, runs: int, rounds: int, timeout: int, gamma: float) -> tup
 
 
 def test_zeros_after_a_timeout_select_the_successes() -> None:
-    """Clicks are told at once and failures 200 rounds later: what has arrived is mostly clicks."""
+    """Clicks arrive at once and failures 200 rounds later, so most arrived rewards are clicks."""
     theta, missed = clicks("zeros after the timeout", 60, 3_000, 200, 0.99)
     assert missed.all()
     assert theta.mean() > 0.4

@@ -49,7 +49,7 @@ def environment(delays: Any, horizon: int = 600) -> Environment:
 
 
 def calls(policy: Policy, source: Environment) -> float:
-    """The regret of ``select``, ``advance`` and ``update(round=)``, in the order of the delays."""
+    """The regret of a run by ``select``, ``advance`` and ``update(round=)``, in order of delays."""
     assert source.delays is not None
     lateness = source.delays.start(stream(SEED, "delays", 0))(source.horizon)
     lost, waiting = 0.0, list[tuple[float, int, list[float], float]]()
@@ -97,7 +97,7 @@ def test_without_delay_it_is_the_simulation_without_delays() -> None:
 
 
 class Heard:
-    """Plays the first action, and notes what it hears of after how many decisions."""
+    """Plays the first action, and records after how many decisions each reward arrives."""
 
     def __init__(self) -> None:
         self.decided = 0
@@ -126,7 +126,7 @@ def test_an_object_of_ones_own_hears_of_rewards_when_they_come(kind: str) -> Non
     known = sorted(
         ((due, now, action, reward) for due, now, action, reward in expected if due <= 600)
     )
-    # One that comes at once comes before those of earlier rounds that come with it.
+    # A reward without delay comes before rewards of earlier rounds that arrive with it.
     wanted = sorted(known, key=lambda row: (row[0], row[0] != row[1], row[1]))
     assert player.heard == [(int(due), action, reward) for due, _, action, reward in wanted]
 
@@ -142,12 +142,12 @@ def test_workers_and_blocks_change_no_number() -> None:
         )
     )
     np.testing.assert_array_equal(one.regret, two.regret)
-    # Regret is summed up block by block.
+    # Regret is summed block by block.
     np.testing.assert_allclose(one.regret, cut.regret, rtol=1e-12)
 
 
 def test_other_delays_are_another_run() -> None:
-    """What is kept of one is not taken for the other."""
+    """Saved parts of one run are not used for the other."""
     descriptions = [
         simulate(environment(delays, 20), {"a": POLICIES["D-LinUCB"]}, replications=1).config
         for delays in (None, FixedDelay(3), FixedDelay(4))

@@ -1,4 +1,4 @@
-"""Late rewards in a window: exact in any order, and no dearer in a longer window."""
+"""Late rewards in a window: exact in any order, and as cheap in a longer window."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DIM, WINDOW = 3, 60
 
 
 def draw(rng: np.random.Generator, clock: float) -> Update | Late:
-    """A reward on time, or up to four that are late, some by more than the window."""
+    """A reward on time, or up to four late ones; some are later than the window."""
     count = int(rng.integers(1, 5))
     actions = rng.uniform(-0.5, 0.5, (count, DIM))
     rewards = rng.normal(size=count)
@@ -52,7 +52,7 @@ def test_rewards_in_any_order_count_while_their_rounds_are_in_the_window(seed: i
 
 
 def _changed(policy: Any, call: Callable[[], None]) -> int | None:
-    """Rows that a call has changed, or None where an array had to grow."""
+    """Rows that a call has changed, or None if an array had to grow."""
     before = policy.state()
     call()
     after = policy.state()
@@ -64,7 +64,7 @@ def _changed(policy: Any, call: Callable[[], None]) -> int | None:
 
 @pytest.mark.parametrize("window", [100, 1600])
 def test_a_late_reward_moves_few_rows(window: int) -> None:
-    """At most one on each level of a tree, whether it comes in or leaves."""
+    """At most one row on each level of a tree, when it arrives and when it leaves."""
     rng = np.random.default_rng(1)
     policy = SWLinUCB(dim=DIM, window=window)
     action = np.array([0.1, 0.2, 0.3])
@@ -129,7 +129,7 @@ def test_what_was_late_is_forgotten_at_a_restart() -> None:
 
 
 def late_and_on_time() -> tuple[SWLinUCB, History]:
-    """Six rounds with rewards, of which those of rounds 2 and 4 came last."""
+    """Six rounds with rewards; the rewards of rounds 4 and 2 came last."""
     policy, history = SWLinUCB(dim=2, window=10), History()
     rng = np.random.default_rng(3)
     rows, rewards = rng.uniform(-0.5, 0.5, (6, 2)), rng.normal(size=6)
@@ -151,7 +151,7 @@ def assert_true(policy: Any, history: History) -> None:
 
 
 def all_leave_in_time(policy: Any, history: History) -> None:
-    """Every round in which something leaves."""
+    """Compare in every round until all rewards have left."""
     for _ in range(12):
         assert_true(policy, history)
         policy.advance()
@@ -161,7 +161,7 @@ def all_leave_in_time(policy: Any, history: History) -> None:
 
 def test_late_rewards_can_be_amended() -> None:
     policy, history = late_and_on_time()
-    for place in (0, 4, 5):  # one in order, two that were late
+    for place in (0, 4, 5):  # one in order, two late
         old, history.rewards[place] = history.rewards[place], 7.0
         action, round = history.actions[place], history.rounds[place]
         policy.amend(action, round=round, old=old, new=7.0)

@@ -1,4 +1,4 @@
-"""LB-WeightUCB against its definition, beside D-LinUCB, and its tuning."""
+"""LB-WeightUCB: its definition, its relation to D-LinUCB, and its tuning."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_lb_weight_ucb(case: Case, gamma: float) -> None:
 
 
 def assert_misses_by_definition(policy: Any, truth: Truth, radius: np.longdouble) -> None:
-    """The ellipsoid {‖θ̂ − θ‖_V ≤ β}: just inside and just outside, in a direction of its own."""
+    """The ellipsoid {‖θ̂ − θ‖_V ≤ β}: just inside and just outside, in some direction."""
     direction = np.ones(policy.dim)
     length = float(truth.distance(np.asarray(truth.theta, dtype=float) + direction))
     parameters = weighted.Parameters(*policy._parameters)
@@ -50,7 +50,7 @@ def test_one_matrix_explores_at_least_as_much_as_two(case: Case, gamma: float) -
     for event in case.events:
         apply(one, event)
         apply(two, event)
-    # The open round closes, and with it goes the weight above one of an early reward.
+    # When the open round closes, the early reward no longer has a weight above one.
     for policy in (one, two):
         policy.advance()
     wide, narrow = one.widths(case.actions), two.widths(case.actions)
@@ -66,7 +66,7 @@ def test_lb_weight_ucb_has_the_tuning_of_the_theorem() -> None:
 
 
 class OneMatrix(weighted.WeightedPolicy):
-    """Another member of the family that discounts and takes widths from V."""
+    """Another policy of the family, which discounts and takes widths from V."""
 
     tuned = classmethod(lambda cls, problem: cls(dim=problem.dim))
 
@@ -78,7 +78,7 @@ class OneMatrix(weighted.WeightedPolicy):
 
 
 def test_any_member_of_the_family_may_have_one_matrix() -> None:
-    """Units are the family's matter: V = 1 + 1/2 + 1 as stored is 4 times that."""
+    """The family handles units: V = 1 + 1/2 + 1 is stored as 4 times that."""
     policy = OneMatrix(dim=1, ridge=1.0)
     for _ in range(2):
         policy.update([1.0], 1.0)
@@ -88,7 +88,7 @@ def test_any_member_of_the_family_may_have_one_matrix() -> None:
 
 
 def test_a_reward_of_the_open_round_leaves_only_the_wider_inclusion() -> None:
-    """Ṽ ≤ V/γ for weights up to 1/γ, while Ṽ ≤ V needs weights of at most one."""
+    """Ṽ ≤ V/γ holds for weights up to 1/γ, but Ṽ ≤ V needs weights of at most one."""
     rng = np.random.default_rng(4)
     broken = 0
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""The page of the leaderboard: its environments are the suite's, and its tables a run's."""
+"""The page of the leaderboard: its environments are the suite's, its tables those of a run."""
 
 from __future__ import annotations
 

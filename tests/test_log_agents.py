@@ -1,4 +1,4 @@
-"""Agents and logs: what an agent did, recorded, and lived again."""
+"""Agents and logs: the actions of an agent are recorded and replayed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fresh(name: str, **options: Any) -> Agent:
 
 
 def live(recorder: Recorder, rounds: int = 150) -> None:
-    """Decide every minute or so; rewards come late, and some never, or after the deadline."""
+    """Decide about every minute; rewards come late, after the deadline, or never."""
     rng = np.random.default_rng(5)
     waiting: list[tuple[float, str, float]] = []
     now = 0.0
@@ -59,7 +59,7 @@ def test_an_agents_life_lived_again_has_the_same_bits(tmp_path: Path, name: str,
     live(recorder)
     log = Log.open(recorder.write(tmp_path / "log.parquet"), features=FEATURES, context="context")
     again = log.fit(fresh(name, rule=rule))
-    # A reward after the deadline is no part of the log; all it did was to tell the agent the time.
+    # A reward after the deadline is not in the log; it only moved the agent's clock.
     for agent in (again, recorder.agent):
         agent.expire(now=1e6)
     ours, theirs = content(again), content(recorder.agent)
@@ -98,7 +98,7 @@ def test_an_agent_needs_names_and_keeps_its_mode() -> None:
 
 
 class ClicksOnly(Agent):
-    """An agent that takes no rewards but 0 and 1."""
+    """An agent that takes only the rewards 0 and 1."""
 
     def reward(self, id: str, reward: float, *, now: float) -> Status:
         if reward not in (0.0, 1.0):

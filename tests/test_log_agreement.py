@@ -1,7 +1,8 @@
-"""Estimates beside vw-estimators, on the Open Bandit sample where it is installed.
+"""Compares estimates with vw-estimators, on the Open Bandit sample if it is installed.
 
-``benchmarks/log_agreement.py`` runs obp itself; here are its formulas (obp.ope.estimators 0.4.1),
-written down from their definitions. The sample is inside obp's wheel, which is read, not imported.
+``benchmarks/log_agreement.py`` runs obp itself; this file has obp's formulas (obp.ope.estimators
+0.4.1), written from their definitions. The sample is inside obp's wheel, which is read, not
+imported.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ARMS = 34
 
 
 def simulated(seed: int) -> pd.DataFrame:
-    """Rows shaped as those of the sample: few clicks, items with uneven propensities."""
+    """Rows like those of the sample: few clicks, items with uneven propensities."""
     rng = np.random.default_rng(seed)
     chances = rng.dirichlet(np.full(ARMS, 0.5)) * 0.9 + 0.1 / ARMS
     item = rng.choice(ARMS, size=4000, p=chances)
@@ -90,7 +91,7 @@ def test_estimates_are_those_of_other_libraries(source: str, tmp_path: Any) -> N
 
 
 def _expected(log: Log) -> Any:
-    """What the model expects of each arm in each row, shape (n, K)."""
+    """Expected reward of each arm in each row by the model, shape (n, K)."""
     model, found = RewardModel(log), []
     for batch in log.batches():
         for part, theta in model.pieces(batch):

@@ -1,4 +1,4 @@
-"""Health of logs: what is counted, and propensities that cannot be true."""
+"""The check of logs: its counts, and propensities that cannot be true."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_binomial_p_value() -> None:
 def test_lying_propensities_are_found_in_their_period() -> None:
     frame = world(rounds=2000).frame
     biased = frame.copy()
-    biased.loc[1000:1499, "chosen"] = 0  # one action alone, logged as one of five
+    biased.loc[1000:1499, "chosen"] = 0  # only one action, logged as one of five
     found = Log.open(biased).check(period="500")
     bad = found.propensities[found.propensities["p"] * len(found.propensities) < 1e-3]
     assert set(bad["period"]) == {"1000 h"}

@@ -1,4 +1,4 @@
-"""Drift: found where it is, at most as often as promised where it is not, and in the right part."""
+"""Drift is found if it is there, in the right part; false alarms are as rare as promised."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_jump_is_found_and_dated() -> None:
 
 
 def test_the_date_of_a_jump_is_held_nine_times_in_ten() -> None:
-    # Faint jumps in clicks: the level of a bin is not told, the date is not certain.
+    # Small jumps in clicks: neither the level of a bin nor the date is certain.
     held = 0
     for seed in range(25):
         rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_the_date_of_a_jump_is_held_nine_times_in_ten() -> None:
         changed = largest_change(log)
         assert changed is not None
         held += changed[0] <= 3600.0 * at <= changed[1]
-    # Fewer than 18 of 25 have odds of 1 in 450 at 90%.
+    # At 90%, fewer than 18 of 25 have a chance of 1 in 450.
     assert held >= 18
 
 
@@ -70,7 +70,7 @@ def test_rewards_that_come_late_are_told_of_where_that_costs_power() -> None:
     for share, late in ((0.0, False), (0.02, False), (0.05, True), (0.2, True)):
         for kind in ("still", "jump"):
             frame = world(kind=kind, rounds=400, noise=0.5).frame
-            # Half of the rewards come that late, the others at once or later still.
+            # Half of the rewards come this late, the others at once or even later.
             hours = np.array([0.0, share, share, 1.5 * share])[np.arange(400) % 4] * 399
             frame["reward_time"] = frame["time"] + 3600.0 * hours
             found = Log.open(frame).drift(simulations=59)
@@ -157,7 +157,7 @@ def test_moving_contexts_are_told_from_moving_payoffs() -> None:
 
 
 def test_effects_that_follow_the_level_are_the_levels_drift() -> None:
-    # Tests of four headlines; the click rate falls to a third, and all effects with it.
+    # Tests of four headlines; the click rate and all effects fall to a third.
     rng = np.random.default_rng(0)
     tests, arms = 300, 4
     level = np.linspace(0.03, 0.01, tests)
@@ -223,7 +223,7 @@ def _two_arms(rows: int = 96) -> tuple[Stretch, Array]:
     rng = np.random.default_rng(3)
     reward = rng.normal(size=(rows, 1))
     reward[::11] = np.nan
-    reward[32:48] = np.nan  # a unit that knows nothing
+    reward[32:48] = np.nan  # a unit without rewards
     stretch = Stretch(
         time=np.arange(0.0, 2.0 * rows, 2.0),
         arrival=np.arange(0.0, 2.0 * rows, 2.0) + rng.exponential(size=rows),
@@ -237,7 +237,7 @@ def _two_arms(rows: int = 96) -> tuple[Stretch, Array]:
 
 
 def _levels(rows: Stretch, ends: Array, cuts: Array) -> tuple[Levels, Fit]:
-    """Levels of the rows, taken in pieces that end at some units."""
+    """Levels of the rows, computed in pieces that end at some units."""
     fit, levels = Fit(1, 4), Levels(width=2, pool=np.arange(2))
     fit.take(centred(rows, ends, 2))
     fit.finish()
@@ -291,7 +291,7 @@ def test_noise_from_neighbours_is_that_of_a_row() -> None:
     np.testing.assert_allclose(found[10], (values[10] - near) * np.sqrt(9 / 8), rtol=1e-10)
     end = values[:5].mean(axis=0)
     np.testing.assert_allclose(found[0], (values[0] - end) * np.sqrt(5 / 4), rtol=1e-10)
-    # 4,000 squares of variance 1, each shared by 9 rows: their mean is 1 within 4 errors.
+    # 4,000 squares of variance 1, each shared by 9 rows: mean 1 within 4 standard errors.
     many = from_neighbours(np.random.default_rng(10).normal(size=(4000, 1)))
     assert abs((many**2).mean() - 1.0) < 4.0 * np.sqrt(2.0 / 4000 * 9 / 8)
     assert from_neighbours(np.ones((1, 1))) == 0.0
@@ -365,7 +365,7 @@ def _noisy(kind: str, seed: int, rounds: int = 600) -> pd.DataFrame:
 
 
 def _greedy(kind: str, seed: int, rounds: int = 600) -> pd.DataFrame:
-    """A log of a logger that tries all arms for a third of the time, then plays the best so far."""
+    """A logger that tries all arms for a third of the time, then plays the best so far."""
     rng = np.random.default_rng([seed, 6])
     table = np.stack([_rewards(kind, np.full(rounds, k), rng) for k in range(4)], axis=1)
     chosen, tries = rng.integers(0, 4, rounds), rng.random(rounds) < 0.1
@@ -399,7 +399,7 @@ def test_a_swinging_level_is_rarely_called_a_drift_of_differences(kind: str) -> 
 
 @pytest.mark.thorough
 def test_a_logger_that_learns_does_not_move_the_level() -> None:
-    # It plays other arms later than at first, and what these earn is known with an error.
+    # Later it plays other arms than at first, and their rewards are known with an error.
     logs, kinds = 150, ("normal", "heavy tails", "growing noise", "sales")
     found = [
         Log.open(_greedy(kind, seed), arms=4).drift(simulations=59, seed=seed)

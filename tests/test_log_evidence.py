@@ -1,4 +1,4 @@
-"""Prequential evidence against its definition, computed from the whole history row by row."""
+"""Compares prequential evidence with its definition, computed from the whole history."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def history(seed: int = 0, rounds: int = 120, dim: int = 3) -> Stretch:
 
 
 def _prediction(rows: Stretch, i: int, come: list[int], memory: float) -> tuple[float, float]:
-    """Mean of row i from the rows that had come, and h = 1/count + aᵀV⁻¹a."""
+    """Mean of row i from the rewards that had come by then, and h = 1/count + aᵀV⁻¹a."""
     rate = 0.0 if np.isinf(memory) else -math.log1p(-1.0 / memory)
     gram, moment = np.eye(rows.vectors.shape[1]), np.zeros(rows.vectors.shape[1])
     for j in come:
@@ -52,7 +52,7 @@ def _prediction(rows: Stretch, i: int, come: list[int], memory: float) -> tuple[
 
 
 def definition(rows: Stretch, memory: float, unit: int = 1, instant: bool = False) -> float:
-    """Σ log t_ν(r; aᵀV⁻¹b, s² h) over the rows, each from those that were known before it."""
+    """Σ log t_ν(r; aᵀV⁻¹b, s² h) over the rows, each from the rewards known before it."""
     rate = 0.0 if np.isinf(memory) else -math.log1p(-1.0 / memory)
     errors: dict[int, float] = {}
     total = 0.0
@@ -103,7 +103,7 @@ def test_evidence_is_its_definition(unit: int, instant: bool) -> None:
 
 
 def test_closeness_is_its_definition() -> None:
-    # Σ −count e²/(2s²), with s² = mean of e_j²/h_j of never forgetting over the rewards that came.
+    # Σ −count e²/(2s²); s² is the mean of e_j²/h_j without forgetting, over the rewards that came.
     rows, total = history(), np.zeros(len(MEMORIES))
     errors: dict[int, float] = {}
     for i in np.flatnonzero(rows.known).tolist():
@@ -131,7 +131,7 @@ def test_a_reward_changes_nothing_before_it_came() -> None:
     changed = Stretch(**{**vars(rows), "reward": rows.reward.copy()})
     changed.reward[60] += 100.0
     before, after = (run(r, [120]).trace for r in (rows, changed))
-    # Row 60 itself is scored against its own reward; until then all is the same.
+    # Row 60 is scored with its own reward; before it nothing differs.
     assert np.array_equal(before.values[:60], after.values[:60])
     predicted = np.flatnonzero(rows.time < rows.arrival[60])
     gap = before.values[predicted[-1]] - after.values[predicted[-1]]
@@ -169,8 +169,9 @@ def test_memory_finds_the_pace_of_the_world() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("played", [*WORLDS[:2], WORLDS[5], *WORLDS[-4:]], ids=str)
 def test_the_best_memory_costs_little_regret(played: Played) -> None:
-    # Regret of the policy in the snippet, beside the best memory of the grid, on the same worlds;
-    # and of the best predictor at 0.3 of the radius, about the best in hindsight. Eight logs each.
+    # Regret of the policy in the snippet, compared with the best memory of the grid on the same
+    # worlds; and of the best predictor at 0.3 of the radius, about the best in hindsight. Eight
+    # logs each.
     found = costs(played, 8)
     assert {what: cost for what, cost in found.items() if what in PROMISED and cost > 0.1} == {}
 
@@ -192,7 +193,7 @@ def test_the_snippet_is_the_policy_that_was_confirmed() -> None:
 
 
 def test_the_answer_names_the_predictor_and_the_earner() -> None:
-    # At the theorem's radius exploring costs most here: a longer memory loses less.
+    # With the theorem's radius exploration is the largest cost here: a longer memory loses less.
     log = Log.open(draw(WORLDS[9], 0)[1])
     found = log.memory()
     assert found.predictor < found.best
@@ -203,7 +204,7 @@ def test_the_answer_names_the_predictor_and_the_earner() -> None:
     assert found.sentence.startswith(f"Recommended memory: {say_memory(found.best)} decisions (")
     assert f"gamma={1 - 1 / found.best:.6g}" in found.snippet
     drift = log.drift(simulations=59)
-    # One memory is recommended, and it is the same in every answer.
+    # All answers recommend the same memory.
     assert drift.recommended == found.best
     assert drift.snippet == found.snippet
     assert f"{found.recommendation}." in drift.sentence
@@ -230,7 +231,7 @@ def test_bounds_are_rounded_up_to_what_is_printed(value: float) -> None:
 
 
 def test_errors_of_differences_are_those_of_stretches() -> None:
-    # 6400 units whose gains are independent: 64 stretches of 100 have the error of their sum.
+    # 6400 units with independent gains: 64 stretches of 100 have the same error of the sum.
     rng = np.random.default_rng(0)
     trace = Trace(2)
     gains = np.stack([np.zeros(6400), rng.normal(size=6400)], axis=1)
@@ -242,8 +243,8 @@ def test_errors_of_differences_are_those_of_stretches() -> None:
 
 
 def test_heavy_tails_are_no_reason_to_forget() -> None:
-    # Nothing drifts, but noise has heavy tails and grows with the context: a short memory's wide
-    # bounds imitate that. At most 5% may be taken in; 3 of 20 are too many at odds of 1 in 13.
+    # Nothing drifts, but noise has heavy tails and grows with the context. The wide bounds of a
+    # short memory imitate that. At most 5% may be misled; 3 of 20 or more have a chance of 1 in 13.
     said = sum(
         np.isinf(Log.open(heavy_tailed(seed), action="x_").memory().best) for seed in range(20)
     )

@@ -1,4 +1,4 @@
-"""Rows far outside the others: weighed down by contexts alone, and no drift."""
+"""Extreme rows get less weight, by their contexts only, and do not look like drift."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_ordinary_rows_have_the_weight_one() -> None:
 
 
 def test_a_stationary_log_with_an_extreme_row_does_not_drift() -> None:
-    # Rewards saturate, so a row far outside is predicted badly and bends a straight line.
+    # Rewards saturate, so an extreme row is predicted badly and distorts a linear fit.
     rng = np.random.default_rng(2)
     x = rng.normal(size=3000)
     x[300] = 200.0

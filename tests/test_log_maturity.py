@@ -1,4 +1,4 @@
-"""Clicks that are known at once, and their absence only later: both count from then on."""
+"""Clicks are known at once, their absence only later; each counts from when it is known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ARMS = ("red", "blue", "green")
 
 
 def clicks() -> pd.DataFrame:
-    """One decision in ten minutes; a click comes within three hours, or nothing does."""
+    """One decision every ten minutes; a click comes within three hours or never."""
     rng = np.random.default_rng(3)
     time, chosen = 600.0 * np.arange(ROWS), rng.integers(0, 3, ROWS)
     rate = np.where(np.arange(ROWS) < 600, 0.3, 0.1)[:, None] + np.array([0.0, 0.1, 0.2])
@@ -34,7 +34,7 @@ def clicks() -> pd.DataFrame:
 
 
 def held() -> pd.DataFrame:
-    """The same, if everybody had waited for 24 hours before writing anything down."""
+    """The same, if every reward had been written 24 hours after its decision."""
     frame = clicks()
     ripe = frame["time"] + WAIT * HOUR
     end = max(frame["time"].max(), frame["reward_time"].max())
@@ -75,7 +75,7 @@ def test_values_leave_out_all_rows_that_are_too_young(logs: tuple[Log, Log]) -> 
 
 
 def test_a_replayed_policy_hears_of_clicks_when_they_come(logs: tuple[Log, Log]) -> None:
-    # Values are of the same rows; what was learned differs, since clicks came before.
+    # The values use the same rows; what was learned differs, because clicks came earlier.
     policy = DLinUCB(dim=3, gamma=0.99)
     ours, theirs = (log.replay({"d": policy}, full_traffic=False) for log in logs)
     left, right = (of.table[of.table["policy"] == "logging"] for of in (ours, theirs))

@@ -1,4 +1,4 @@
-"""The Open Bandit sample: what one logger's log says of the other is what the other earned.
+"""The Open Bandit sample: the log of one logger predicts what the other logger earned.
 
 The sample is inside obp's wheel, which is read, not imported.
 """

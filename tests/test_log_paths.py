@@ -1,4 +1,4 @@
-"""Paths of the parameter, given a log: evidence and draws beside their definitions."""
+"""Paths of the parameter, given a log: compares evidence and draws with their definitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BINS, DIM, VARIANCE, START = 5, 2, 0.7, 0.4
 
 
 class Binned:
-    """Rows in bins, and all that a dense Gaussian model says of them."""
+    """Rows in bins, and the predictions of a dense Gaussian model for them."""
 
     def __init__(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -32,7 +32,7 @@ class Binned:
         self.moment = np.array([a.T @ r for a, r in groups])
 
     def evidence(self, among: Array) -> float:
-        """Log-density of the rewards above that without any parameter.
+        """Log-density of the rewards, minus the log-density without any parameter.
 
         ``among`` (G, G) is the covariance of a coordinate of the path, in units of σ².
         """
@@ -154,7 +154,7 @@ def test_drawn_paths_hold_the_truth(kind: str) -> None:
         draws = Posterior(w.actions.reshape(-1, 3), played, rewards).draws(np.random.default_rng(5))
         low, high = np.quantile([next(draws) for _ in range(40)], [0.05, 0.95], axis=0)
         held.append(((low <= w.theta) & (w.theta <= high)).mean())
-    # Rows of one stretch are held or missed together, so logs differ.
+    # Rows of one stretch are covered or missed together, so logs differ.
     assert np.mean(held) > 0.9 - 4.0 * np.std(held, ddof=1) / np.sqrt(len(held))
 
 
@@ -170,8 +170,8 @@ def test_open_rewards_and_directions_that_never_occur_change_nothing() -> None:
 
 
 def test_many_rare_actions_are_not_told_apart_by_luck() -> None:
-    # All arms have the same click rate. Of 30 rates that are told from 300 rows each, the largest
-    # is twice that by luck. The largest of a drawn path must be nearer to the truth.
+    # All arms have the same click rate. If 30 rates are estimated from 300 rows each, the largest
+    # is twice the true rate by luck. The largest rate of a drawn path must be nearer to the truth.
     rng = np.random.default_rng(0)
     chosen, clicks = rng.integers(0, 30, 9000), (rng.random(9000) < 0.01).astype(float)
     rates = [clicks[chosen == k].mean() for k in range(30)]

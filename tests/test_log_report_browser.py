@@ -1,4 +1,4 @@
-"""The report of a log in a real browser: everything is drawn, nothing goes wrong or out."""
+"""The report of a log in a real browser: everything is drawn, no errors, no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peak memory of questions to a log, each asked by a process of its own."""
+"""Peak memory of questions to a log, each in a separate process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
 def test_a_file_that_is_one_piece_is_read_in_pieces(
     kind: str, table: pa.Table, tmp_path: Path
 ) -> None:
-    # 260 MB in one record batch, and in one row group. Reading adds 70 MB to what imports take.
+    # 260 MB in one record batch and one row group. Reading adds 70 MB to the memory of imports.
     path = tmp_path / f"one.{kind}"
     if kind == "arrow":
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:

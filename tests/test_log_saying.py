@@ -48,7 +48,7 @@ def test_what_cannot_be_told_is_said() -> None:
 
 
 def value(*rows: tuple[object, ...], **fields: object) -> Value:
-    """A value with these rows, which the logger lost 0.2 against."""
+    """A value with these rows; the logger earned 0.2 less."""
     base = {"weights": pd.DataFrame(), "lost": (0.2, 0.1, 0.3), "acceptance": {}}
     words = {"refused": (), "warnings": ()}
     table = pd.DataFrame(rows, columns=COLUMNS)

@@ -1,4 +1,4 @@
-"""What a log tells the policies that are replayed on it: bounds, noise, memory."""
+"""Settings that replayed policies get from the log: bounds, noise, memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from driftbandits.logs.candidates import Candidate
 
 
 def two_arms(noise: float = 0.1, rows: int = 1000) -> pd.DataFrame:
-    """Arms with means 0 and 10: rewards spread by 5, and are known to 0.1."""
+    """Arms with means 0 and 10: the rewards' deviation is 5, the noise is 0.1."""
     rng = np.random.default_rng(0)
     chosen = rng.integers(0, 2, rows)
     reward = 10.0 * chosen + noise * rng.normal(size=rows)
@@ -25,7 +25,7 @@ def two_arms(noise: float = 0.1, rows: int = 1000) -> pd.DataFrame:
 
 
 def built(name: str, frame: pd.DataFrame) -> dict[str, float]:
-    """Settings of a policy of this name, as the command line makes it."""
+    """Settings of the policy that the command line makes for this name."""
     log, one = Log.open(frame, arms=2), Candidate.parse(name)
     with Answers(None, log, "facts") as answers:
         policy = one.policy(log, told(log, one, answers, lambda name: None))
@@ -34,7 +34,7 @@ def built(name: str, frame: pd.DataFrame) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", ["D-LinUCB", "D-LinUCB:gamma=0.99", "LinUCB", "D-LinTS:gamma=0.9"])
 def test_the_noise_is_what_cannot_be_predicted(name: str) -> None:
-    # The first predictions are off by as much as rewards are, so the level is not 0.1 exactly.
+    # The first predictions have errors as large as the rewards, so the level is not exactly 0.1.
     assert 0.1 < built(name, two_arms())["noise"] < 1.0
     assert built(name, two_arms())["noise"] == built("D-LinUCB", two_arms())["noise"]
 
@@ -50,5 +50,5 @@ def test_settings_that_are_given_stay() -> None:
 
 
 def test_a_policy_without_a_memory_is_made_where_the_log_tells_none() -> None:
-    # Rewards that are all 0 tell no memory, and have no spread.
+    # Rewards that are all 0 have no spread, and say nothing about the memory.
     assert built("D-LinUCB:gamma=0.99", two_arms().assign(reward=0.0))["noise"] == 1.0

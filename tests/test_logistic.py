@@ -1,4 +1,4 @@
-"""D-LogUCB against its definition, and what it promises of late and amended clicks."""
+"""D-LogUCB: its definition, and its promises about late and amended clicks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def assert_agrees(policy: DLogUCB, oracle: LogisticOracle, actions: Floats) -> N
     rate=st.sampled_from([0.01, 0.3, 0.5, 0.9]),
 )
 def test_definition(seed: int, dim: int, gamma: float, ridge: float, rate: float) -> None:
-    """Rewards on time, late, in batches, amended, shares, and outside of 0 to 1."""
+    """Rewards on time, late, in batches, amended, fractional, and outside of [0, 1]."""
     rng = np.random.default_rng(seed)
     policy = DLogUCB(dim=dim, gamma=gamma, ridge=ridge, rate=rate)
     oracle = LogisticOracle(dim=dim, gamma=gamma, ridge=ridge, rate=rate)
@@ -67,7 +67,7 @@ def test_definition(seed: int, dim: int, gamma: float, ridge: float, rate: float
 
 
 def test_a_rank_one_factor_gives_the_same_estimate() -> None:
-    """Between two restorations of λ the factor follows; the sums know λ as it has faded."""
+    """Between two restorations of λ the factor is updated; the sums contain the faded λ."""
     rng, dim = np.random.default_rng(5), 20
     followed, made = (
         DLogUCB(dim=dim, gamma=1 - 1e-9, ridge=0.3, restore_every=n) for n in (1000, 1)
@@ -81,7 +81,7 @@ def test_a_rank_one_factor_gives_the_same_estimate() -> None:
 
 
 def test_without_drift_it_comes_close_to_the_maximum_of_the_likelihood() -> None:
-    """One step per reward loses little: a tenth of what the estimate is uncertain by."""
+    """One step per reward loses little: a tenth of the estimate's uncertainty."""
     rng, dim, rate, ridge = np.random.default_rng(3), 4, 0.2, 1.0
     actions = unit_rows(rng, 4000, dim)
     truth = np.array([1.0, -0.5, 0.3, 0.0])
@@ -117,7 +117,7 @@ def test_probabilities_are_click_rates() -> None:
 
 
 def test_clicks_that_were_assumed_away_count_when_they_come() -> None:
-    """Zeros at once, amended 50 rounds later: the estimate is that of clicks on time, nearly."""
+    """Zeros at once, amended 50 rounds later: nearly the same estimate as with clicks on time."""
     rng = np.random.default_rng(1)
     late, on_time = (DLogUCB(dim=1, gamma=1 - 1 / 2000, rate=0.05) for _ in range(2))
     due: dict[int, int] = {}
@@ -130,7 +130,7 @@ def test_clicks_that_were_assumed_away_count_when_they_come() -> None:
         if visit in due:
             late.amend([1.0], round=due[visit], old=0.0, new=1.0)
     expected, got = (policy.probabilities([[1.0]])[0] for policy in (on_time, late))
-    # 50 of 2000 rounds are still taken for zeros.
+    # 50 of 2000 rounds still count as zeros.
     assert got == pytest.approx(expected * (1 - 50 / 2000), rel=0.05)
 
 

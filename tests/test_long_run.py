@@ -21,7 +21,7 @@ OPTIONS: dict[str, Any] = {"dim": DIM, "ridge": 0.1, "noise": 1.0}
 
 
 def hidden_direction() -> Floats:
-    """A unit vector along no axis; no action has a part in it."""
+    """A unit vector along no axis; all actions are orthogonal to it."""
     normal = np.random.default_rng(1).standard_normal(DIM)
     return np.asarray(normal / np.linalg.norm(normal))
 
@@ -52,7 +52,7 @@ def play(policy: Any, actions: Floats, rewards: Floats) -> None:
 
 
 def truth(weigh: Callable[[Floats], Exact], blocks: int) -> oracles.Truth:
-    """Sums over the whole history, a block at a time, and a fresh solve."""
+    """Sums over the whole history, one block at a time, and a new solve."""
     V = np.longdouble(OPTIONS["ridge"]) * np.eye(DIM, dtype=np.longdouble)
     V_squared, b = V.copy(), np.zeros(DIM, dtype=np.longdouble)
     for index in range(blocks):
@@ -67,7 +67,7 @@ def truth(weigh: Callable[[Floats], Exact], blocks: int) -> oracles.Truth:
 
 
 def checkpoints(policy: Any) -> Iterator[int]:
-    """Play it all; stop after the first block, half way and at the end."""
+    """Play all blocks; stop after the first block, half-way and at the end."""
     for index in range(BLOCKS):
         play(policy, *block(index))
         assert np.isfinite(policy.theta).all()
@@ -101,7 +101,7 @@ def test_a_million_rounds(make: Callable[[], Any], weigh: Callable[[Floats], Exa
     for blocks in checkpoints(policy):
         expected = truth(weigh, blocks)
         design = policy.design
-        # V is at least λI; the sum of n unit terms may be off by its own rounding.
+        # V is at least λI, up to the rounding of a sum of n unit terms.
         assert np.linalg.eigvalsh(design)[0] > 0.99 * OPTIONS["ridge"]
         assert (np.diag(policy._state.factor) > 0).all()
         assert relative(design, expected.V) < TOLERANCE
@@ -115,7 +115,7 @@ def test_a_million_rounds(make: Callable[[], Any], weigh: Callable[[Floats], Exa
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
 def test_a_window_forgets_large_rewards_to_the_last_digit(scale: float) -> None:
-    """What 1e6-sized rewards left behind in the sums must not show among small ones."""
+    """Traces of rewards of size 1e6 in the sums must not show among small rewards."""
     policy = SWLinUCB(window=50, **OPTIONS)
     rng = np.random.default_rng(4)
     actions = rng.standard_normal((400, DIM))
@@ -131,7 +131,7 @@ def test_a_window_forgets_large_rewards_to_the_last_digit(scale: float) -> None:
 
 @pytest.mark.parametrize("norm", [1e2, 1e3, 1e5])  # longer ones are refused at this ridge
 def test_a_window_forgets_large_actions_to_the_last_digit(norm: float) -> None:
-    """What long actions left behind in the sums must not show among short ones."""
+    """Traces of long actions in the sums must not show among short actions."""
     policy = SWLinUCB(window=20, action_bound=norm, **OPTIONS)
     rng = np.random.default_rng(6)
     actions = rng.standard_normal((200, DIM))

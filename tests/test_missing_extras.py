@@ -1,4 +1,4 @@
-"""Without an extra, the error names what is missing and the extra that has it."""
+"""Without an extra, the error names the missing package and the extra that contains it."""
 
 from __future__ import annotations
 

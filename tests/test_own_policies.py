@@ -1,4 +1,4 @@
-"""Policies of somebody's own in the simulator: what is taken, and when one has changed."""
+"""Users' own policies in the simulator: which are accepted, and when one has changed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Mine:
 
 
 def type_in(text: str, names: dict[str, Any]) -> None:
-    """What a prompt does with it."""
+    """Execute text like a Python prompt."""
     exec(text, names)  # noqa: S102
 
 
 def _changes(make: Callable[[str], Callable[[int], Any]], folder: Path) -> bool:
-    """Whether a changed policy is played again, and not loaded."""
+    """Whether a changed policy is played again instead of being loaded."""
     first, second = (
         simulate(environment(), {"mine": make(choice)}, replications=2, folder=folder).final("mine")
         for choice in ("0", "1")
@@ -65,7 +65,7 @@ def test_a_policy_in_another_module_is_noticed_to_change(
 
 
 def test_a_policy_that_was_typed_is_noticed_to_change(tmp_path: Path) -> None:
-    """As in a notebook: the class is redefined, the function that makes one is not."""
+    """As in a notebook: the class is redefined, but not the function that makes an object."""
     typed: dict[str, Any] = {"__name__": "notebook"}
     type_in("def make(replication): return Mine()", typed)
 

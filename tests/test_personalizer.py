@@ -1,4 +1,4 @@
-"""Personalizer's published clients, unchanged except for the address, and its API underneath."""
+"""Personalizer's published clients, with only the address changed, and its API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = [
     Key(name="web", role="writer", hash=hashed(SECRET), policy="articles"),
     Key(name="shadow", role="writer", hash=hashed(OTHER), policy="apprentice"),
 ]
-# No declaration of features: Personalizer's users never made one.
+# No declaration of features, because Personalizer has none.
 POLICIES: dict[str, dict[str, Any]] = {
     "articles": {"floor": 0.2},
     "apprentice": {"floor": 0.2, "mode": "shadow"},
@@ -77,9 +77,9 @@ def test_the_python_client_holds_a_session(url: str) -> None:
 
 
 def check_ranking(ranking: list[tuple[str, float]], shown: str) -> None:
-    """Sports was excluded: it keeps its place and has no chance; the others have their true one.
+    """Sports was excluded: it keeps its place with probability 0; the others have their true one.
 
-    With a floor of 0.2 and two actions that is 0.9 for the one that the policy prefers, and 0.1.
+    With a floor of 0.2 and two actions, that is 0.9 for the preferred action, and 0.1.
     """
     names, chances = zip(*ranking, strict=True)
     assert sorted(names) == sorted(IDS)
@@ -114,7 +114,7 @@ def test_the_key_tells_the_policy_and_apprentices_show_the_baseline(url: str) ->
 
 @pytest.fixture(scope="module")
 def javascript(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the client from npm and the session beside it."""
+    """A folder with the client from npm and the session script."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("the JavaScript client needs node and npm")
     folder = tmp_path_factory.mktemp("javascript")

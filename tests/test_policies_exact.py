@@ -1,4 +1,4 @@
-"""Every linear policy against sums over its whole history."""
+"""Compares every linear policy with sums over its whole history."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import oracles
 from driftbandits import DLinUCB, LinUCB, OracleRestartLinUCB, SWLinUCB
 from oracles import Advance, Bounds, Event, Exact, History, Late, Source, Truth
 
-# The accuracy that is promised: relative, in the norm of the quantity.
+# The promised accuracy, relative to the norm of the quantity.
 TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
 class Case:
-    """A stream, and what the policies that see it have in common."""
+    """A stream, and the common settings of the policies that see it."""
 
     bounds: Bounds
     source: Source
@@ -30,13 +30,13 @@ class Case:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The policies' common arguments."""
+        """The common arguments of the policies."""
         return vars(self.bounds)
 
 
 @st.composite
 def log_uniform(draw: st.DrawFn, low: float, high: float) -> float:
-    """Numbers between ``low`` and ``high``, alike in every decade; both ends are reached."""
+    """Numbers from ``low`` to ``high``, evenly on a log scale, including both ends."""
     exponent = draw(st.floats(np.log10(low), np.log10(high)))
     return float(np.clip(10.0**exponent, low, high))
 
@@ -45,7 +45,7 @@ def log_uniform(draw: st.DrawFn, low: float, high: float) -> float:
 def cases(
     draw: st.DrawFn, *, fractional: bool | None = None, kinds: tuple[str, ...] = oracles.REGULAR
 ) -> Case:
-    """Streams over the whole range that is promised."""
+    """Streams over the whole promised range of settings."""
     bounds = Bounds(
         dim=draw(st.integers(1, 50)),
         ridge=draw(log_uniform(1e-6, 1e3)),
@@ -72,7 +72,7 @@ def discounts() -> st.SearchStrategy[float]:
 
 
 def apply(policy: Any, event: Event) -> None:
-    """Tell a policy what happened."""
+    """Pass an event to a policy."""
     if isinstance(event, Advance):
         policy.advance(rounds=event.rounds)
     elif isinstance(event, Late):
@@ -93,7 +93,7 @@ def assert_close(got: Any, expected: Exact, what: str, tolerance: float = TOLERA
 def assert_agrees(
     policy: Any, truth: Truth, radius: np.longdouble, actions: Any, tolerance: float = TOLERANCE
 ) -> None:
-    """All that a policy shows, and the sums behind it, against the truth."""
+    """Compare the outputs and sums of a policy with the truth."""
     assert_close(policy.design, truth.V, "V")
     assert_close(policy.squared_design, truth.V_squared, "V squared")
     assert_close(policy.moment, truth.b, "b")
@@ -106,7 +106,7 @@ def assert_agrees(
 
 
 def assert_chooses(chosen: int, scores: Exact, tolerance: float) -> None:
-    """The best action, or one whose score the best exceeds by rounding alone."""
+    """Check that the chosen action has the best score, up to rounding."""
     slack = 2 * tolerance * float(np.linalg.norm(np.asarray(scores, dtype=float)))
     assert scores[chosen] >= scores.max() - slack
 
@@ -117,7 +117,7 @@ def replay(
     weigh: Callable[[History], Exact],
     radius: Callable[[History, Truth], np.longdouble],
 ) -> None:
-    """Play the stream, and compare at a third, two thirds and the end of it."""
+    """Play the stream, and compare after one third, after two thirds and at the end."""
     history = History()
     stops = {len(case.events) * part // 3 for part in (1, 2, 3)}
     for position, event in enumerate(case.events, start=1):
@@ -183,7 +183,7 @@ def test_d_linucb_with_the_anytime_determinant_radius(case: Case, gamma: float) 
 
 @given(cases(), discounts(), st.booleans())
 def test_d_linucb_with_the_blockwise_radius(case: Case, gamma: float, determinant: bool) -> None:
-    """Late rewards and all: blocks are counted by the clock, not by the number of changes."""
+    """Also with late rewards: blocks are counted by the clock, not by the number of changes."""
     k = case.bounds
 
     def radius(history: History, truth: Truth) -> np.longdouble:
@@ -252,7 +252,7 @@ def test_oracle_restart_linucb(case: Case, points: set[int]) -> None:
 
 
 def forgetful(case: Case) -> list[Any]:
-    """Two of each policy that forgets."""
+    """Two objects of each policy."""
     options = case.options
     return [
         make()
@@ -268,7 +268,7 @@ def forgetful(case: Case) -> list[Any]:
 
 @given(cases(kinds=oracles.DEGENERATE), discounts(), st.integers(1, 60))
 def test_directions_that_are_never_played(case: Case, gamma: float, window: int) -> None:
-    """Where V is λ in some direction, rounding in its sums shows, divided by λ: see `Truth`."""
+    """If V is λ in some direction, rounding errors in its sums are divided by λ; see `Truth`."""
     k, history = case.bounds, History()
     policies: list[tuple[Any, Callable[[], Exact]]] = [
         (DLinUCB(gamma=gamma, **case.options), lambda: history.discounted(gamma)),
@@ -305,7 +305,7 @@ def test_late_rewards_count_as_if_on_time(case: Case, rounds: int, data: st.Data
 
 
 def assert_same_memory(policy: Any, other: Any, case: Case) -> None:
-    """Two policies that know the same, to rounding."""
+    """Check that two policies have learned the same, up to rounding."""
     for name in ("design", "squared_design", "moment"):
         assert_close(getattr(policy, name), oracles.exact(getattr(other, name)), name)
     assert_close(policy.theta, oracles.exact(other.theta), "theta")
@@ -386,7 +386,7 @@ def test_the_anytime_radius_counts_late_changes_too() -> None:
 
 
 def test_compiled_code_counts_late_changes_by_itself() -> None:
-    """So that whatever calls the kernels has the anytime radius of the object."""
+    """So callers of the kernels get the same anytime radius as the object."""
     by_object, by_kernel = (DLinUCB(dim=1, gamma=0.9, confidence="anytime") for _ in range(2))
     for policy in (by_object, by_kernel):
         policy.advance(rounds=9)

@@ -16,8 +16,8 @@ import driftbandits
 
 ROOT = Path(__file__).parents[1]
 
-# Stand in for the environment's uv and Python: the first writes down what it is asked for, the
-# second runs without installed packages, so that only those on PYTHONPATH are found.
+# Replacements for the environment's uv and Python. The first records its arguments. The second runs
+# without installed packages, so that it finds only those on PYTHONPATH.
 UV = """#!/bin/sh
 echo "$@" >> "$UV_LOG"
 """
@@ -27,7 +27,7 @@ exec "{sys.executable}" -S "$@"
 
 
 def requested(folder: Path, direct_url: dict[str, object] | None) -> list[str]:
-    """What make asks uv to install for the docs, where ``direct_url`` describes the install."""
+    """The arguments of uv when make installs the docs' packages; ``direct_url`` is the install."""
     programs = folder / "venv" / "bin"
     programs.mkdir(parents=True)
     for name, text in (("uv", UV), ("python", PYTHON)):
@@ -73,7 +73,7 @@ def test_make_leaves_an_installed_copy_a_copy(
 
 
 def test_plain_pytest_finds_what_the_tests_import() -> None:
-    """Without ``python -m``, the folder it is started in is not on the path (-P)."""
+    """Without ``python -m``, the current folder is not on the path (-P)."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pytest", "--collect-only", "-q", "tests/test_rivals.py"],
         cwd=ROOT,
@@ -86,7 +86,7 @@ def test_plain_pytest_finds_what_the_tests_import() -> None:
 
 
 def test_the_version_is_stated_once() -> None:
-    """The build reads the version from the file that the package reads it from."""
+    """The build and the package read the version from the same file."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert "version" in project["project"]["dynamic"]
     source = ROOT / project["tool"]["hatch"]["version"]["path"]

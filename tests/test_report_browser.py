@@ -72,7 +72,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def page(chromium: Browser, report: str) -> Iterator[Browser]:
-    """The report, freshly opened; afterwards nothing may have gone wrong or out."""
+    """The report, newly opened; afterwards there must be no error and no network request."""
     chromium.get_log("performance")  # type: ignore[no-untyped-call]
     chromium.get(report)
     until(lambda: chromium.execute_script("return document.querySelectorAll('.main-svg').length"))
@@ -84,7 +84,7 @@ def page(chromium: Browser, report: str) -> Iterator[Browser]:
 
 
 def _requests(browser: Browser, report: str) -> list[str]:
-    """Addresses that the report asked for; the browser's own pages do not count."""
+    """Addresses that the report requested, without the browser's own pages."""
     entries = browser.get_log("performance")  # type: ignore[no-untyped-call]
     messages = [json.loads(entry["message"])["message"] for entry in entries]
     sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
@@ -99,7 +99,7 @@ def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
 
 
 def plot(browser: Browser, name: str, expression: str) -> Any:
-    """A JavaScript expression of ``plot``, the element of a picture."""
+    """The value of a JavaScript expression in ``plot``, the element of a picture."""
     script = f"const plot = document.getElementById('{name}-plot'); return {expression};"
     return browser.execute_script(script)
 

@@ -1,7 +1,7 @@
-"""The paper's synthetic experiments: what was published, within sampling error.
+"""The paper's synthetic experiments give the published results, within sampling error.
 
-Published means were read off a plot: besides the sampling error of both sides (theirs taken to be
-ours, both with N = 100) they carry a reading error, taken as one per cent of the plot's height.
+Published means were read off a plot. Both sides have a sampling error with N = 100; we take theirs
+to equal ours. The published means also have a reading error, taken as 1% of the plot's height.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def detections(name: str) -> pd.DataFrame:
 
 
 def detection_rates() -> list[int]:
-    """Of 100 runs, those in which dLinUCB detected after each of the changes, before the next."""
+    """For each change, the number of 100 runs with a detection of dLinUCB before the next one."""
     frame = detections("abrupt")
     bounds = [1000, 2000, 3000, 6000]
     return [
@@ -85,12 +85,12 @@ def test_first_detection_comes_when_it_was_published() -> None:
 
 
 def test_nothing_is_detected_in_slow_drift() -> None:
-    # "detects nothing" in 100 runs; a rate of 5% would show none with probability 0.6%.
+    # "detects nothing" in 100 runs; with a rate of 5% this has probability 0.6%.
     assert detections("slow")["replication"].nunique() <= 5
 
 
 def test_algorithm_1_differs_from_the_published_recursion() -> None:
-    """As algorithms.md says: clearly different, in both environments, by paired differences."""
+    """As algorithms.md says: paired differences are clear in both environments."""
     for name in ("abrupt", "slow"):
         table = result(name).paired("D-LinUCB").set_index("policy")
         row = table.loc["D-LinUCB (as published)"]

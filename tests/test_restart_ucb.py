@@ -1,4 +1,4 @@
-"""RestartUCB against its definition, and its tuning."""
+"""RestartUCB: its definition and its tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results on disk: the old one counts until the new one is complete, and damage is noticed."""
+"""Results on disk: the old result stays until the new one is complete; damage is noticed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def assert_same(one: Result, other: Result) -> None:
 
 
 def test_a_flipped_bit_is_noticed(folder: Path, result: Result) -> None:
-    """In whichever file: each bit flip is refused, and the message names the file."""
+    """In any file: each flipped bit is refused, and the message names the file."""
     rng = np.random.default_rng(3)
     names = sorted(path.name for path in folder.iterdir())
     assert len(names) == 6
@@ -125,7 +125,7 @@ def test_a_smaller_result_leaves_nothing_of_a_larger_one(folder: Path, result: R
 def test_a_save_that_fails_leaves_the_old_result(
     folder: Path, result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever it fails: the old result is whole, or the new one is."""
+    """Wherever it fails, either the old or the new result is complete."""
     new = replace(result, regret=result.regret + 1.0)
     steps = 0
     for operation in ("replace", "rename", "unlink", "rmdir"):
@@ -159,7 +159,7 @@ def test_a_save_that_fails_leaves_the_old_result(
     assert all(not path.name.startswith(".") for path in folder.iterdir())
 
 
-# Every line that it reads starts a process that saves for ever; imports take seconds, a fork none.
+# Each line of input forks a process that saves for ever; a fork avoids the slow imports.
 SAVING = """
 import os, sys
 from dataclasses import replace
@@ -231,7 +231,7 @@ def test_one_damaged_result_does_not_stop_the_report_of_others(tmp_path: Path) -
 
 
 def test_names_that_differ_by_a_nul_are_refused(result: Result, tmp_path: Path) -> None:
-    """NumPy drops NUL at the end of a text, and zip archives all that follows one."""
+    """NumPy drops NUL at the end of a text, and zip archives drop everything after a NUL."""
     pair = {"x": POLICIES["D-LinUCB"], "x\0": POLICIES["dLinUCB"]}
     with pytest.raises(ValueError, match=r"text without NUL, got 'x\\x00'"):
         simulate(environment(), pair, replications=1, folder=tmp_path / "run")

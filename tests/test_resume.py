@@ -1,4 +1,4 @@
-"""Interrupted runs: the same command goes on, repeats nothing, and ends with the same bytes."""
+"""Interrupted runs: the same command continues, repeats nothing, and gives the same bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def environment(horizon: int = 400) -> Environment:
 
 
 class InterruptionError(Exception):
-    """Stands for Ctrl-C, at a moment of the test's choosing."""
+    """Replaces Ctrl-C, at a moment that the test chooses."""
 
 
 def interrupt_after(count: int, folder: Path, replications: int = 8) -> None:
@@ -57,7 +57,7 @@ def interrupt_after(count: int, folder: Path, replications: int = 8) -> None:
 
 
 def noting(seen: list[int], folder: Path, *, replications: int) -> Result:
-    """Run, or go on; ``seen`` gets the numbers of finished replications as they are told."""
+    """Run or continue; ``seen`` gets the reported numbers of finished replications."""
     return simulate(
         environment(),
         POLICIES,
@@ -114,7 +114,7 @@ def test_a_damaged_part_is_played_again(tmp_path: Path) -> None:
 
 
 def cut(folder: Path) -> Path:
-    """A part of a run that was interrupted."""
+    """A part of an interrupted run."""
     interrupt_after(4, folder)
     return sorted((folder / "parts").glob("*/*.npz"))[0]
 
@@ -133,7 +133,7 @@ def cut(folder: Path) -> Path:
     ],
 )
 def test_a_part_of_other_shapes_is_played_again(tmp_path: Path, name: str, change: Any) -> None:
-    """One whose checksums are right, and whose arrays are not those of the run."""
+    """A part with right checksums, but with arrays that do not belong to the run."""
     simulate(environment(), POLICIES, replications=8, folder=tmp_path / "whole")
     part = cut(tmp_path / "cut")
     header, arrays = read_state(part)
@@ -186,7 +186,7 @@ def test_a_part_that_cannot_be_read_is_named_and_kept(
 
 
 def test_policies_in_another_order_do_not_swap_their_numbers(tmp_path: Path) -> None:
-    """Parts hold rows by the position of a policy."""
+    """Parts store rows by the position of the policy."""
     interrupt_after(4, tmp_path)
     turned = dict(reversed(POLICIES.items()))
     result = simulate(environment(), turned, replications=8, folder=tmp_path)
@@ -217,7 +217,7 @@ def test_parts_of_another_configuration_are_not_used(tmp_path: Path) -> None:
     assert seen[0] == 0
 
 
-# A child for each line that is read: to import all this takes longer than to simulate it.
+# Each line of input forks a child, because importing takes longer than simulating.
 SCRIPT = """
 import os, sys
 from test_resume import POLICIES, environment
@@ -236,7 +236,7 @@ for line in sys.stdin:
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_killed_at_random_moments(tmp_path: Path, number: signal.Signals) -> None:
-    """Killed again and again, it still ends with the bytes of a run that was left alone."""
+    """Killed again and again, it still ends with the bytes of an uninterrupted run."""
     simulate(environment(20_000), POLICIES, replications=30, folder=tmp_path / "whole")
     rng = np.random.default_rng(number.value)
     found = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
@@ -261,6 +261,6 @@ def test_killed_at_random_moments(tmp_path: Path, number: signal.Signals) -> Non
             process.stdin.write(b"wait for it\n")
             process.stdin.flush()
             ended = int(process.stdout.readline())
-        assert ended == 0  # the last, which was left alone
+        assert ended == 0  # the last run, which was not killed
         process.stdin.close()
     assert files(tmp_path / "cut") == files(tmp_path / "whole")

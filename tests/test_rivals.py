@@ -1,4 +1,4 @@
-"""The benchmark against tuned libraries: its grids, its choice, and what it keeps."""
+"""The benchmark against tuned libraries: its grids, its choice, and its saved results."""
 
 from __future__ import annotations
 

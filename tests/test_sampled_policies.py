@@ -1,4 +1,4 @@
-"""D-RandLinUCB and D-LinTS: draws by definition, and propensities."""
+"""D-RandLinUCB and D-LinTS: draws as defined, and propensities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Scale = float | str
 def draws_by_definition(
     policy: Any, case: Case, gamma: float, scale: Scale, scores: Callable[..., Exact]
 ) -> None:
-    """Play the stream, and compare choices with those of the definition and the same numbers."""
+    """Play the stream, and compare choices with the definition, using the same random numbers."""
     k, history = case.bounds, History()
     for position, event in enumerate(case.events, start=1):
         apply(policy, event)
@@ -151,7 +151,7 @@ def test_replications_draw_their_own_numbers(cls: Any) -> None:
 
 
 def misses_at_some_round(radius: float, horizon: int, runs: int) -> int:
-    """Runs in which |Σ γ^{n−s} η_s| exceeds β √Ṽ at some of T rounds; d = 1, γ = ½, λ = 0.1."""
+    """Runs in which |Σ γ^{n−s} η_s| exceeds β √Ṽ in some of T rounds; d = 1, γ = ½, λ = 0.1."""
     rng, total, squares = np.random.default_rng(8), np.zeros(runs), 0.0
     left = np.zeros(runs, dtype=bool)
     for _ in range(horizon):
@@ -163,9 +163,9 @@ def misses_at_some_round(radius: float, horizon: int, runs: int) -> int:
 
 @both
 def test_the_theory_needs_delta_over_the_square_of_the_horizon(cls: Any) -> None:
-    """δ = 1/T puts 2 log T under the root, and does not hold over T rounds with 1 − 1/T; 1/T² does.
+    """δ = 1/T (2 log T under the root) does not hold over T rounds with 1 − 1/T; δ = 1/T² does.
 
-    The proof charges 1/T for the event that θ leaves the ellipsoid in any of T rounds.
+    The proof allows 1/T for the event that θ leaves the ellipsoid in any of T rounds.
     """
     horizon, runs = 1000, 4000
     once, twice = (
@@ -173,7 +173,7 @@ def test_the_theory_needs_delta_over_the_square_of_the_horizon(cls: Any) -> None
         for delta in (1 / horizon, 1 / horizon**2)
     )
     for policy in (once, twice):
-        for _ in range(60):  # Σ w² is 4/3 by then, its limit
+        for _ in range(60):  # by then Σ w² has reached its limit 4/3
             policy.update([1.0], 0.0)
     under = math.log(1 + 4 / 3 / 0.1)
     assert once.radius == pytest.approx(math.sqrt(2 * math.log(horizon) + under), rel=1e-9)
@@ -184,9 +184,9 @@ def test_the_theory_needs_delta_over_the_square_of_the_horizon(cls: Any) -> None
 
 
 def test_a_perturbation_that_is_not_shared_grows_with_the_number_of_actions() -> None:
-    """Why D-LinTS pays a power of log K: its largest deviation is some √(2 log K) widths.
+    """Why D-LinTS pays a power of log K: its largest deviation is about √(2 log K) widths.
 
-    D-RandLinUCB's is |Z| widths, whatever K is. For D-LinTS each deviation is N(0, a² width²), so
+    For D-RandLinUCB it is |Z| widths for every K. For D-LinTS each deviation is N(0, a² width²), so
     the largest of K is at most √(2 log 2K) on average, and about that for orthogonal actions.
     """
     rng, largest = np.random.default_rng(3), []

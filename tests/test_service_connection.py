@@ -1,4 +1,4 @@
-"""What one connection is allowed: sizes, time, what clients may say about it, and its end."""
+"""The limits of one connection: sizes, times, its headers, and its end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_body_that_nobody_reads_is_not_kept(house: House) -> None:
     assert [status for status, _ in answers(wire.written, [b"GET", b"GET"])] == [200, 200]
 
 
-# --- what clients may say about the connection
+# --- headers about the connection
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_a_client_that_has_finished_sending_gets_its_answer(house: House) -> Non
     assert answers(wire.written, [b"POST"])[0][0] == 200
 
 
-# --- patience
+# --- time limits
 
 
 def looked_at(house: House, seconds: float, *pieces: bytes, unread: bool = False) -> Wire:
-    """The connection of a client that sends pieces and then does nothing for some seconds."""
+    """The connection after a client has sent pieces and then waited for some seconds."""
     limits, wire = Limits(arrival_seconds=20.0, idle_seconds=75.0), Wire()
     app = app_of(house, limits)
 
@@ -184,7 +184,7 @@ def test_after_the_last_answer_the_connection_lingers_and_closes(house: House) -
 
 
 def test_draining_waits_for_what_has_begun(house: House) -> None:
-    limits = Limits(drain_seconds=1.0)  # an application of its own, because it ends
+    limits = Limits(drain_seconds=1.0)  # for a separate application, because it shuts down
     app = app_of(house, limits)
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""Flipped and torn bytes in the files of a journal: refused, or the same state; never wrong."""
+"""Flipped and torn bytes in the files of a journal: refused or the same state, never wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILES = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-witness")
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
-    """The files of a service as a kill would leave them, and the state that they stand for."""
+    """The files of a service as a kill would leave them, and their state."""
     live, left = tmp_path_factory.mktemp("live"), tmp_path_factory.mktemp("left")
     desk = Desk(SQLiteStore(live / FILES[0]))
     for step in range(60):
@@ -36,7 +36,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
 
 
 def state_of(folder: Path) -> bytes | None:
-    """What a start finds; None where it refuses."""
+    """The state after a start; None if the start is refused."""
     try:
         with closing(SQLiteStore(folder / FILES[0])) as store:
             return House.open(store).to_bytes()
@@ -76,4 +76,4 @@ def test_damage_is_refused_or_harmless(
         assert found in (None, state), (name, how, where)
         outcomes.append(found is None)
     if name == FILES[1]:
-        assert any(outcomes)  # damage to what was acknowledged last must be noticed
+        assert any(outcomes)  # damage to the last acknowledged records must be noticed

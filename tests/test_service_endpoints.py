@@ -218,7 +218,7 @@ def test_metrics_have_actions_as_labels(http: httpx.Client) -> None:
     assert all(line.startswith("driftbandits_policy_share{") for line in shares)
 
 
-# --- around
+# --- health, metrics, dashboard
 
 
 def test_health_and_readiness(http: httpx.Client) -> None:

@@ -1,6 +1,6 @@
 """Random histories: duplicates, conflicts, late and early calls, clock jumps, crashes, restarts.
 
-`DRIFTBANDITS_HISTORIES` says how many; the same numbers are the same histories everywhere.
+`DRIFTBANDITS_HISTORIES` sets their number; each seed gives the same history everywhere.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ FEATURES: dict[str, Any] = {
     "action": {"id": {"kind": "one_hot", "values": ["a", "b", "c"]}},
     "terms": [{"action": "*"}],
 }
-# The same tuples again and again, as HTTP and a replay hand them over.
+# The same tuple objects each time, as HTTP and a replay pass them.
 OFFERS: list[tuple[str, ...]] = [("a", "b", "c"), ("a", "b"), ("c", "b")]
 VECTORS = {id: Features.from_dict(FEATURES).encode({}, [id])[0] for id in "abc"}
 
 
 class Kept(MemoryStore):
-    """Survives the house that it belonged to."""
+    """A store that outlives its house."""
 
     def close(self) -> None:
         pass
 
 
 class History:
-    """One seeded life of a house, and the same life told to the reference."""
+    """One seeded history of a house; the reference gets the same events."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - nothing secret
@@ -139,14 +139,14 @@ class History:
         self.commit()
 
     def crash(self) -> None:
-        """What was not committed is gone, and nothing else is."""
+        """Lose everything that was not committed, and nothing else."""
         self.house = self.opened()
         assert self.house.recovered.identical
         assert self.house.to_bytes() == self.bytes
         self.now = self.durable.copy()
 
     def compare(self) -> None:
-        """b = Σ r x over what must have been learned, once each."""
+        """b = Σ r x over the rewards that must have been learned, once each."""
         hosted = self.house._state.policies["p"]
         waiting = [event for event in self.now.events.values() if event["open"]]
         assert hosted.agent.open == len(waiting)

@@ -1,4 +1,4 @@
-"""kill -9 under load over HTTP: what a client was told is still true after the next start."""
+"""kill -9 under load over HTTP: all answers are still true after the next start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACTIONS = [{"id": name, "features": {"kind": name}} for name in "abcd"]
 
 
 class Caller(threading.Thread):
-    """Decides and rewards until the server is gone; remembers what it was told."""
+    """Decides and rewards until the server is gone; remembers the answers."""
 
     def __init__(self, url: str, name: str) -> None:
         super().__init__(name=name)
@@ -35,7 +35,7 @@ class Caller(threading.Thread):
                     if n == 20:
                         self.enough.set()
         except httpx.TransportError:
-            pass  # killed, as was to be expected
+            pass  # killed, as expected
 
     def _round(self, http: httpx.Client, event: str, reward: float) -> None:
         self.decided[event] = decide(http, event)
@@ -53,7 +53,7 @@ def decide(http: httpx.Client, event: str) -> dict[str, Any]:
 
 
 def check(url: str, callers: list[Caller]) -> int:
-    """Ask again for everything that was acknowledged: it must have happened, exactly once."""
+    """Repeat every acknowledged request: it must have happened exactly once."""
     count = 0
     with httpx.Client(base_url=url, timeout=30.0) as http:
         for caller in callers:

@@ -1,4 +1,4 @@
-"""Keys and roles: who is let in, who is not, and what nobody gets to see."""
+"""Keys and roles: who may call what, and secrets that nobody can see."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service_running import OFFERED, PLAIN, connected
 SECRETS: dict[Role, str] = {"reader": new_key(), "writer": new_key(), "admin": new_key()}
 KEYS = [Key(name=role, role=role, hash=hashed(secret)) for role, secret in SECRETS.items()]
 
-# Every path with a key: method, path, body, least role.
+# Every path with a key: method, path, body, lowest role.
 CALLS: list[tuple[str, str, object, Role]] = [
     ("POST", "/v1/policies/plain/decisions", {"actions": OFFERED}, "writer"),
     ("POST", "/v1/policies/plain/decisions:batch", {"decisions": []}, "writer"),
@@ -67,7 +67,7 @@ def test_each_call_needs_its_role(
 def test_every_path_with_a_role_is_in_the_table_above(http: httpx.Client) -> None:
     paths = http.get("/openapi.json").json()["paths"]
     guarded = [(p, m) for p, item in paths.items() for m in item if "security" in item[m]]
-    assert len(guarded) == len(CALLS) + 1  # /dashboard/events does not end
+    assert len(guarded) == len(CALLS) + 1  # /dashboard/events is not in CALLS: it never ends
 
 
 def test_the_dashboard_needs_a_key_for_its_data_alone(http: httpx.Client) -> None:

@@ -1,6 +1,6 @@
-"""kill -9 under load: nothing that was acknowledged is lost, and nothing is learned twice.
+"""kill -9 under load: no acknowledged command is lost, and nothing is learned twice.
 
-`DRIFTBANDITS_KILLS` says how many kills; 100 unless told otherwise.
+`DRIFTBANDITS_KILLS` sets the number of kills; the default is 100.
 """
 
 from __future__ import annotations

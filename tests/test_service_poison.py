@@ -1,7 +1,7 @@
-"""No request can break the house: whatever JSON comes, it is carried out or refused.
+"""No request can break the house: any JSON is carried out or refused.
 
-An error half-way through a command ends the process, because memory can no longer be trusted. So
-there must be no input that leads to one.
+An error half-way through a command ends the process, because memory can no longer be trusted. So no
+input may cause such an error.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def house() -> House:
 
 
 def carried_out_or_refused(endpoint: Any, names: tuple[str, ...], body: Any) -> None:
-    """Anything but a refusal is an error of the test."""
+    """Carry out a command; any error except a refusal fails the test."""
     try:
         answer = endpoint(Call(names, json.dumps(body).encode(), b"", ANYONE))
     except (Problem, ServiceError):

@@ -1,6 +1,6 @@
-"""Power cuts, failing syncs and full disks: what was acknowledged is there, and nothing is wrong.
+"""Power cuts, failing syncs and full disks: acknowledged records survive, and nothing is wrong.
 
-`DRIFTBANDITS_POWER_CUTS` says how many cuts are simulated.
+`DRIFTBANDITS_POWER_CUTS` sets the number of simulated cuts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BATCH = 250
 
 
 class Life:
-    """Entries are appended to a journal on a disk, until something fails."""
+    """Appends entries to a journal on a disk until something fails."""
 
     def __init__(self, disk: Disk, *, synchronous: Literal["FULL", "NORMAL"] = "FULL") -> None:
         self.disk, self.synchronous = disk, synchronous
@@ -29,12 +29,12 @@ class Life:
         self.tried: list[list[bytes]] = []
 
     def append(self, count: int, rng: random.Random) -> bool:
-        """Append entries; whether all of it worked. Where not, nothing more may work."""
+        """Append entries, and return whether all succeeded. After a failure nothing may work."""
         vfs = CrashVFS("crashing", self.disk)
         store = None
         try:
             store = SQLiteStore("journal", vfs="crashing", synchronous=self.synchronous)
-            # Checkpoints move the log into the file; often, so that cuts hit them too.
+            # Checkpoints move the log into the file; they are frequent, so that cuts hit them too.
             store._most_logged = 6
             link = GENESIS
             for n in range(count):
@@ -47,7 +47,7 @@ class Life:
             store.close()
         except JournalError:
             if store is not None:
-                with pytest.raises(JournalError):  # a retry would lie
+                with pytest.raises(JournalError):  # no retry: it could succeed wrongly
                     store.append(entry)
                 store.close()
             return False
@@ -56,7 +56,7 @@ class Life:
         return True
 
     def found(self, disk: Disk) -> list[list[bytes]]:
-        """What a new start finds; every link is checked."""
+        """The records that a new start finds; every link is checked."""
         vfs = CrashVFS("restarted", disk)
         store = SQLiteStore("journal", vfs="restarted")
         try:
@@ -67,7 +67,7 @@ class Life:
             del vfs
 
     def survives(self, disk: Disk) -> bool:
-        """Whether all that was acknowledged is there, and nothing that was not tried."""
+        """Whether all acknowledged records are there, and no record that was never written."""
         found = self.found(disk)
         assert found == self.tried[: len(found)]
         return len(found) >= len(self.acknowledged)
@@ -104,7 +104,7 @@ def test_a_sync_that_fails_ends_the_use_of_the_journal() -> None:
     for number in range(1, total + 1):
         life = Life(Disk(fail_syncs_at=number))
         assert not life.append(8, random.Random(0))  # noqa: S311
-        # The machine goes on: what the cache has is what the next start finds.
+        # The machine keeps running, so the next start finds the content of the cache.
         assert life.survives(life.disk)
 
 

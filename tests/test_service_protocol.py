@@ -1,4 +1,4 @@
-"""Requests on one connection: whole, split at any byte, pipelined, and mixed with noise."""
+"""Requests on one connection: whole, split at any byte, pipelined, and mixed with garbage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def house() -> House:
 
 
 def alike(written: bytes, methods: list[bytes]) -> list[tuple[int, bytes]]:
-    """The answers without what differs from call to call."""
+    """The answers without the parts that differ from call to call."""
     differs = rb"\"event_id\":\"e\d+\"|\"round\":[\d.]+"
     return [(status, re.sub(differs, b"", body)) for status, body in answers(written, methods)]
 
@@ -95,7 +95,7 @@ def test_what_waits_is_not_read_beyond(house: House) -> None:
     assert len(answers(wire.written, [b"POST"] * 3)) == 3
 
 
-# --- nonsense
+# --- garbage
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,4 +1,4 @@
-"""Lists of actions that come again: decoded once, and never mistaken for others."""
+"""Repeated lists of actions are decoded once, and never mistaken for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input gets a problem document that names what is wrong, and nothing else happens."""
+"""Bad input gets a problem document that names the error, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def http() -> Iterator[httpx.Client]:
 
 
 def problem(answer: httpx.Response, status: int) -> dict[str, Any]:
-    """The problem document, after a look at what all of them must have."""
+    """The problem document, after checking the fields that all of them need."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -209,7 +209,7 @@ def test_without_keys_pages_from_elsewhere_are_refused(
 
 
 def raw(http: httpx.Client, request: bytes) -> bytes:
-    """What comes back for bytes that no client would send."""
+    """The answer to bytes that no client would send."""
     place = urlsplit(str(http.base_url))
     with socket.create_connection((place.hostname or "", place.port or 0), timeout=20) as sock:
         sock.sendall(request)

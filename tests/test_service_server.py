@@ -1,4 +1,4 @@
-"""The server under bad conditions: slow, half-open, many and nonsensical clients; its end."""
+"""The server under bad conditions: slow, half-open, many and broken clients; its shutdown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def dial(url: str) -> socket.socket:
 
 
 def received(sock: socket.socket) -> bytes:
-    """All that comes until the server closes."""
+    """All bytes until the server closes the connection."""
     pieces = []
     try:
         while piece := sock.recv(65536):
@@ -86,7 +86,7 @@ def test_a_client_that_leaves_early_leaves_nothing_behind() -> None:
             with dial(server.url) as sock:
                 sock.sendall(request_bytes()[:cut])
         with dial(server.url) as sock:
-            sock.sendall(request_bytes())  # whole, but nobody waits for the answer
+            sock.sendall(request_bytes())  # complete, but nobody waits for the answer
         deadline = time.monotonic() + 10.0
         while server.app.vitals.under_way and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -170,11 +170,11 @@ def test_pipelined_requests_are_answered_in_order() -> None:
         assert places == sorted(places)
 
 
-# --- nonsense
+# --- garbage
 
 
 def fuzzed(rng: np.random.Generator) -> bytes:
-    """A request with bytes changed, left out, doubled or made up."""
+    """A request with bytes changed, removed, doubled or added."""
     request = bytearray(request_bytes())
     for _ in range(int(rng.integers(1, 8))):
         place, kind = int(rng.integers(len(request) or 1)), int(rng.integers(4))
@@ -220,7 +220,7 @@ def test_fuzzed_requests_never_break_it(count: int, caplog: pytest.LogCaptureFix
 
 
 class Counting:
-    """What commits, counted."""
+    """Counts commits."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.pending, self.commits, self.fails = 0, 0, fails
@@ -254,7 +254,7 @@ def test_requests_that_are_ready_together_share_a_commit() -> None:
     def commit() -> None:
         sizes.append(house.pending)
         begun.set()
-        assert arrived.wait(60.0)  # holds up the loop at the first commit
+        assert arrived.wait(60.0)  # blocks the loop at the first commit
         House.commit(house)
 
     with serving(house=house) as server, ExitStack() as stack:
@@ -304,7 +304,7 @@ def test_a_failed_commit_answers_nobody() -> None:
     assert str(told[0]) == "disk full"
 
 
-# --- a process of its own: signals, exit codes, what it prints
+# --- a separate process: signals, exit codes, output
 
 
 def test_the_printed_lines_work_when_pasted_and_sigterm_drains(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_a_second_server_on_the_same_journal_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_failing_journal_ends_the_process_without_an_answer(tmp_path: Path) -> None:
-    """The commit fails in a child: nobody is answered, and the exit code says why."""
+    """The commit fails in a child: no answer is sent, and the exit code says why."""
     code = f"""
 import os, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})

@@ -1,4 +1,4 @@
-"""The counters against the same numbers worked out from all decisions."""
+"""Compares the counters with the same numbers computed from all decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_counters_are_what_happened() -> None:
     assert report["rewards"] == {"learned": 2, "duplicate": 1, "too_late": 1}
     assert report["reward"]["shown"]["all"]["mean"] == (0.5 + 0.125) / 2
     assert (report["delay"]["count"], report["delay"]["mean"]) == (1, 3.0)
-    # 3 seconds are in the bin from 2 to 4.
+    # A delay of 3 seconds is in the bin from 2 to 4.
     counts, bins = report["delay"]["counts"], report["delay"]["bins"]
     assert [low for low, count in zip(bins, counts, strict=True) if count] == [2.0]
     assert sum(report["shares"].values()) == pytest.approx(1.0)
@@ -35,7 +35,7 @@ def test_counters_are_what_happened() -> None:
 
 
 def test_estimates_are_those_of_inverse_propensities() -> None:
-    """Against sums over all decisions; and the learner, the baseline and chance are told apart."""
+    """Compared with sums over all decisions; learner, baseline and chance differ clearly."""
     desk = Desk(floor=0.3, rule="wait", wait=1.0)
     rng = np.random.default_rng(0)
     shown, learner, baseline = list[float](), list[float](), list[float]()
@@ -56,7 +56,7 @@ def test_estimates_are_those_of_inverse_propensities() -> None:
         assert found["mean"] == pytest.approx(np.mean(values))
         half = 1.96 * np.std(values, ddof=1) / math.sqrt(800)
         assert found["high"] - found["low"] == pytest.approx(2 * half, rel=1e-3)
-    # Within three intervals, of which each is missed with probability 5%.
+    # Within 2.5 half-widths of a 95% interval, which are 4.9 standard errors.
     truth = {"baseline": 0.5, "learner": 0.9}
     for name, value in truth.items():
         found = report[name]["all"]

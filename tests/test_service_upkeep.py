@@ -1,4 +1,4 @@
-"""Backups of a journal that is in use, and records that are too old."""
+"""Backups of a journal in use, and removal of old records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUEST = msgspec.convert({"actions": OFFERED}, DecisionRequest)
 
 
 def test_a_backup_is_a_journal(tmp_path: Path) -> None:
-    """It has every decision that was answered before, and verifies bit for bit."""
+    """It has every decision answered before it, and verifies bit for bit."""
     store = SQLiteStore(tmp_path / "journal.sqlite")
     with connected(store=store, backups=tmp_path / "backups") as client:
         for _ in range(20):
@@ -72,7 +72,7 @@ def test_old_records_go_once_per_hour() -> None:
     upkeep = Upkeep(house, folder=None, keep_days=3.0)
     assert upkeep.look(now[0]) > 0
     kept = house.events(None, after=0, limit=100)
-    # The newest snapshot that is old enough stays, so records of the last three days do.
+    # The newest old enough snapshot stays, and so do the records of the last three days.
     assert min(event["time"] for event in kept) >= 6 * DAY
     assert max(event["time"] for event in kept) == 9 * DAY
     now[0] += 2 * DAY

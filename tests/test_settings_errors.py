@@ -1,4 +1,4 @@
-"""Errors in settings: they name the table and the key, as the file has them."""
+"""Errors in settings name the table and the key as in the file."""
 
 from __future__ import annotations
 

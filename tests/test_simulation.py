@@ -1,4 +1,4 @@
-"""The engine: the same numbers by every way, and results that keep what they are told."""
+"""The engine: the same numbers in every way of running, and complete results."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def policies() -> dict[str, Policy]:
 
 
 class Wrapped:
-    """Any object with select and update: here a policy, played round by round from Python."""
+    """An object with select and update: here a policy, played round by round from Python."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -96,7 +96,7 @@ def test_compiled_loop_and_online_object_play_alike(changes: dict[str, Any]) -> 
 
 
 def test_regret_is_what_its_definition_says() -> None:
-    """Replayed from the blocks with the object's own choices, nothing of the engine."""
+    """Replayed from the blocks with the object's own choices, without the engine."""
     result = small(replications=1)
     policy = policies()["D-LinUCB"]
     total, at = 0.0, {}
@@ -149,7 +149,7 @@ def test_estimates_detections_and_path_are_recorded() -> None:
 
 
 def test_final_states_go_on() -> None:
-    """A policy restored from the final state equals one that was played by hand to the end."""
+    """A policy restored from the final state equals one that was played to the end by hand."""
     result = small(record={"states": True}, replications=2)
     restored = policies()["D-LinUCB"].fresh()
     prefix = "D-LinUCB/1/"
@@ -252,7 +252,7 @@ def test_even_rounds_end_at_the_horizon() -> None:
 
 @pytest.mark.thorough
 def test_a_million_rounds_in_bounded_memory() -> None:
-    """Peak memory of T = 10⁶ is that of T = 10⁵, within 10 MB."""
+    """Peak memory is the same for T = 10⁶ and T = 10⁵, within 10 MB."""
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""The successors of D-LinUCB refuse bad options, by name and value."""
+"""The successors of D-LinUCB refuse bad options, and name the option and its value."""
 
 from __future__ import annotations
 

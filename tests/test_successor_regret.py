@@ -1,4 +1,4 @@
-"""What is reported of the successors; what does not show is in docs/explanation/successors.md."""
+"""Reported results of the successors; docs/explanation/successors.md lists those not found."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Finals = dict[str, Floats]
 
 
 def finals(environment: Environment, budget: float, labels: str) -> Finals:
-    """Final regrets of each policy at its own tuning, all on the same actions and noise."""
+    """Final regrets of each policy with its own tuning, all on the same actions and noise."""
     problem = Problem(dim=environment.dim, horizon=6000, budget=budget)
     policies = {label: registered()[label].tuned(problem) for label in labels.split()}
     result = simulate(environment, policies, replications=REPLICATIONS, workers=2)
@@ -52,7 +52,7 @@ def finals(environment: Environment, budget: float, labels: str) -> Finals:
 
 
 def assert_below(regrets: Finals, better: str, worse: str) -> None:
-    """``better`` ends below ``worse``: by more than three standard errors of the difference."""
+    """``better`` ends below ``worse`` by more than three standard errors of the difference."""
     difference = regrets[worse] - regrets[better]
     error = difference.std(ddof=1) / math.sqrt(len(difference))
     assert difference.mean() > 3 * error, (better, worse, difference.mean(), error)

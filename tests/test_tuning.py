@@ -1,4 +1,4 @@
-"""Discount, window and restart length against the formulas."""
+"""Compares discount, window and restart length with the formulas."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_window_and_restart_length(dim: int, horizon: int, budget: float) -> Non
         for rule in (tuning.window, tuning.restart_length):
             got = rule(tuning=name, **options)  # type: ignore[arg-type]
             assert isinstance(got, int)
-            # The nearest integer, and a tie or a last digit may go either way.
+            # The nearest integer; a tie or the last digit may decide either way.
             assert abs(got - max(length, 1)) <= 0.5 + 1e-9 * length
 
 
@@ -66,9 +66,9 @@ def test_no_jump_where_drift_vanishes(name: Any, dim: int, horizon: int) -> None
 
 @pytest.mark.parametrize(("name", "root"), [("corrected", True), ("refined", False)])
 def test_corrected_and_refined_windows_minimise_their_bounds(name: Any, root: bool) -> None:
-    """At λ = d: √d B l^{3/2}/√λ + dT/√l with the usual bias, without the √d in the refined one.
+    """At λ = d: √d B l^{3/2}/√λ + dT/√l with the usual bias; the refined one has no √d.
 
-    Minimised numerically, the rule is that of the minimum up to the constant √3.
+    The rule equals the numerical minimum up to the constant √3.
     """
     for dim, horizon, budget in ((2, 6000, 1.5), (20, 10**5, 3.0), (50, 10**6, 10.0)):
         lengths = np.arange(1.0, horizon, max(1, horizon // 10**5))
@@ -79,7 +79,7 @@ def test_corrected_and_refined_windows_minimise_their_bounds(name: Any, root: bo
 
 
 def test_the_setting_of_the_papers_first_experiment() -> None:
-    """A quarter turn and a half: d = 2, T = 6000, as the paper tunes it."""
+    """A quarter turn and a half: d = 2, T = 6000, with the paper's tuning."""
     assert tuning.window(dim=2, horizon=6000, budget=1.5708) == 388
 
 

@@ -1,4 +1,4 @@
-"""Linear bandits whose payoffs drift: exact, fast, and the same from simulation to service."""
+"""Linear bandits whose payoffs drift: exact, fast, and one code from simulation to service."""
 
 from . import events
 from ._version import __version__

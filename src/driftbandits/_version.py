@@ -1,3 +1,3 @@
-"""The version of the package: stated here alone, and read by the build."""
+"""The version of the package; the build reads it from here."""
 
 __version__ = "0.1.0"

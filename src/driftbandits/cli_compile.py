@@ -1,4 +1,4 @@
-"""The verb `compile`: what a service needs, compiled before it starts."""
+"""The command `compile`: compile the code of policies before a service starts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .policies import registered
 @click.command("compile")
 @click.argument("names", nargs=-1, metavar="[POLICY]...")
 def compile_policies(names: tuple[str, ...]) -> None:
-    """Compile what policies and agents call, so that no later start has to wait for it.
+    """Compile the code of policies and agents, so that later starts do not wait for the compiler.
 
-    POLICY is a label or the name of a class; without any, all policies are compiled. The code goes
-    to the folder NUMBA_CACHE_DIR if that is set. What only simulations use is left out.
+    POLICY is a label or the name of a class; by default all policies are compiled. The code goes
+    to the folder NUMBA_CACHE_DIR if that is set. Code that only simulations use is left out.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
-"""What the commands of ``driftbandits log`` show and write: bars, tables, pictures, notes.
+"""Output of the commands of ``driftbandits log``: progress bars, tables, pictures, notes.
 
-Pictures are loaded when they are drawn, so that a long log has the room until then.
+Code for pictures is imported only when it is needed, to leave memory for a long log.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def out_folder(what: str) -> Callable[[Command], Command]:
 
 
 def part(folder: Path | None, name: str) -> Path | None:
-    """Where an interrupted command continues from: a hidden file in its folder."""
+    """The hidden file from which an interrupted command continues; None without a folder."""
     if folder is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,14 +49,14 @@ def part(folder: Path | None, name: str) -> Path | None:
 
 @contextmanager
 def bar(words: str) -> Iterator[Report]:
-    """A progress bar, as what a log tells how far it is."""
+    """A progress bar, as the ``progress`` function of a question."""
     with Progress(*_COLUMNS, console=console, transient=True) as shown:
         task = shown.add_task(words, total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
 def write(folder: Path | None, name: str, frame: pd.DataFrame) -> None:
-    """A table as CSV, where there is a folder."""
+    """Write a table as CSV, if there is a folder."""
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def write(folder: Path | None, name: str, frame: pd.DataFrame) -> None:
 
 
 def draw(folder: Path | None, name: str, found: Any) -> None:
-    """The picture of an answer, where there is a folder."""
+    """Draw the picture of an answer, if there is a folder."""
     if folder is None:
         return
     from .figures.logs import plot_drift, plot_memory, plot_value
@@ -83,12 +83,12 @@ def show(frame: pd.DataFrame) -> None:
 
 
 def _number(value: float) -> str:
-    """Four digits that matter, and all digits before the point."""
+    """Four significant digits, and all digits before the decimal point."""
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:,.4g}"
 
 
 def say_dropped(log: LogReader) -> None:
-    """What was dropped or left out in the latest pass; nothing is in silence."""
+    """Report the rows that were dropped or left out in the latest pass."""
     if log.findings.total:
         row, reason = log.findings.examples[0]
         words = f"{log.findings.total:,} rows were dropped; the first is row {row}: {reason}"

@@ -16,7 +16,7 @@ from .logs import Value
 
 
 class Words(NamedTuple):
-    """What values say, each line once: answers, what to keep in mind, what has no answer."""
+    """Values in words, each line once: answers, warnings, and questions without an answer."""
 
     said: list[str]
     warnings: list[str]
@@ -33,7 +33,7 @@ class Words(NamedTuple):
         )
 
     def write(self, folder: Path | None, name: str) -> None:
-        """One line each, where there is a folder."""
+        """Write the lines to a file, if there is a folder."""
         if folder is None:
             return
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What can happen to a policy, as plain values: for ``policy.apply`` and ``policy.replay``."""
+"""Events in the life of a policy, as plain values, for ``policy.apply`` and ``policy.replay``."""
 
 from .core.events import (
     Advance,

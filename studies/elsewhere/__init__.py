@@ -1,1 +1,1 @@
-"""Environments of docs/explanation/adaptive.md outside the leaderboard, and playing in them."""
+"""Environments outside the leaderboard, for docs/explanation/adaptive.md."""

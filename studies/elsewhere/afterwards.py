@@ -1,6 +1,6 @@
 """Environments that were looked at when the constants of `AdaptiveLinUCB` were fixed.
 
-Titles and order are those of the table in docs/explanation/adaptive.md.
+Titles and order are as in the table of docs/explanation/adaptive.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _shuffled_means(generator: np.random.Generator) -> Array:
 
 
 def _three_tastes(generator: np.random.Generator) -> Array:
-    """Click rates around 0.48: a constant beside three random directions, one after the other."""
+    """Click rates around 0.48: a constant, plus three random directions one after the other."""
     tastes = np.insert(0.7 * directions(generator, 3, 3), 0, 0.8, axis=1)
     return np.repeat(tastes, [3000, 4000, 3000], axis=0)
 
@@ -45,13 +45,13 @@ def _turning(generator: np.random.Generator) -> Array:
 
 
 def _walk_within_the_ball(generator: np.random.Generator) -> Array:
-    """A walk from a place on the sphere of d = 5, seen on the sphere whenever it is outside."""
+    """A walk from a point of the sphere in d = 5, projected on the sphere if outside the ball."""
     walk = directions(generator, 5) + np.cumsum(generator.normal(0.0, 0.01, (6000, 5)), axis=0)
     return np.asarray(walk / np.maximum(np.linalg.norm(walk, axis=1, keepdims=True), 1.0))
 
 
 def _context(round: int, generator: np.random.Generator) -> Array:
-    """A constant, and a coordinate of a point of the square that was clipped to the disc."""
+    """A constant, and one coordinate of a point of the square that is clipped to the disc."""
     point = generator.uniform(-1.0, 1.0, 2)
     return 0.7 * np.array([[1.0, point[1] / max(float(np.linalg.norm(point)), 1.0)]])
 

@@ -1,8 +1,8 @@
 """Environments set apart from those that `AdaptiveLinUCB` was made with.
 
-They were written down afterwards: new mixtures of levels, units, launches, wear, sales, clicks and
-late rewards. Sales over contexts led to a change of the law for outliers on one side. A policy that
-is changed by what is seen here needs others.
+They were written afterwards: new mixtures of levels, units, launches, wear, sales, clicks and late
+rewards. Sales over contexts led to a change of the law for outliers on one side. If a policy is
+changed because of results here, it needs new environments for testing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Environments that were looked at while the constants of `AdaptiveLinUCB` were chosen.
 
-Titles and order are those of the table in docs/explanation/adaptive.md.
+Titles and order are as in the table of docs/explanation/adaptive.md.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from .place import Place, arms, drifting_arms, fresh, swinging
 
 
 def _walking_means(generator: np.random.Generator) -> Array:
-    """Eight means that walk between 0 and ½, and are thrown back there."""
+    """Eight means that walk between 0 and ½, with reflection at the ends."""
     steps = generator.normal(0.0, 0.01, (6000, 8))
     walks = np.cumsum(steps, axis=0) + generator.uniform(0.0, 1.0, 8)
     return np.asarray(np.abs(walks % 2 - 1) / 2)
 
 
 def _from_place_to_place(generator: np.random.Generator) -> Array:
-    """A straight line between two random places on the sphere of d = 6."""
+    """A straight line between two random points of the sphere in d = 6."""
     first, last = directions(generator, 2, 6)
     return np.linspace(first, last, 12_000, endpoint=False)
 
 
 def _two_planes(*, period: int, horizon: int) -> Trajectory:
-    """A turn in the first plane of d = 4, and one back at half the speed in the second."""
+    """A turn in the first plane of d = 4, and a reverse turn at half speed in the second."""
     angle = 2 * np.pi * np.arange(horizon) / period
     circles = [np.cos(angle), np.sin(angle), np.cos(1 - angle / 2), np.sin(1 - angle / 2)]
     return Trajectory(np.stack(circles, axis=1) / np.sqrt(2))
@@ -53,7 +53,7 @@ def _crossing(horizon: int) -> Trajectory:
 
 
 def _taking_turns(*, dim: int, horizon: int) -> ActionSequence:
-    """The first half of the basis in odd rounds, the other half in even ones."""
+    """The first half of the basis in odd rounds, the other half in even rounds."""
     halves: Array = np.eye(dim).reshape(2, dim // 2, dim)
     return ActionSequence(np.tile(halves, (horizon // 2, 1, 1)))
 

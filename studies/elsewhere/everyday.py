@@ -1,6 +1,6 @@
-"""Situations that every practitioner meets: moving levels, features of all scales, launches, wear.
+"""Everyday situations: moving levels, features of all scales, launches, wear.
 
-They were looked at when `AdaptiveLinUCB` was given a level of its own.
+They were looked at when `AdaptiveLinUCB` got its model of the level.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def with_level(
 
 
 def in_units(*units: float) -> Environment:
-    """Ten fresh actions in d = 5, the same but for the units of their features."""
+    """Ten fresh actions in d = 5, with features in the given units."""
     return Environment(
         path=PathInUnits(path=RandomJumps(dim=5, change_points=()), units=units),
         actions=ActionsInUnits(actions=ClippedCube(dim=5, count=10), units=units),
@@ -59,7 +59,7 @@ def in_units(*units: float) -> Environment:
 
 
 def launch(*means: float) -> Environment:
-    """The last arm comes half way."""
+    """Arms with these means; the last arm is launched half way."""
     return Environment(
         path=PiecewiseConstant([list(means)]),
         actions=Launches(dim=len(means), rounds=(HORIZON // 2 + 1,)),
@@ -69,13 +69,13 @@ def launch(*means: float) -> Environment:
 
 
 def wearing_out() -> Environment:
-    """Four arms that lose their charm, the better ones faster."""
+    """Four arms that wear out, the better ones faster."""
     path = Rotting(heights=[0.8, 0.6, 0.5, 0.4], lives=[1000, 2000, 4000, 16_000])
     return drifting_arms(path, noise=Gaussian(0.3))
 
 
 def many_contexts() -> Environment:
-    """A context of six features in each round, and a model for each of three arms."""
+    """One context of six features per round, and one model for each of three arms."""
     return Environment(
         path=RandomJumps(dim=18, change_points=()),
         actions=Kronecker(contexts=ClippedCube(dim=6, count=1), arms=3),

@@ -1,4 +1,4 @@
-"""Data with labels as a bandit: a row comes, a label is guessed, and only that guess is judged."""
+"""Labelled data as a bandit: guess the label of a row, and learn only whether the guess fits."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from driftbandits.environments.noise import NoiseSequence
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled(Environment):
-    """Reward 1 for a label that fits the row, 0 for another; regret counts rows that went wrong.
+    """Reward 1 for a label that fits the row, and 0 otherwise; regret counts the mistakes.
 
-    Every label has a model of its own: action k is e_k ⊗ x. No linear model is true, so the
-    parameter is zero, and means are put in its place. A replication is an order of the rows, which
-    come again when all have come; ``actions`` has them in their own order.
+    Every label has its own model: action k is e_k ⊗ x. No linear model is true, so the parameter is
+    zero and the means are set directly. A replication is an order of the rows, repeated when all
+    rows have been used; ``actions`` has the rows in the order of the data.
 
     Attributes:
         rows: Features x, shape (n, p).
         fits: Whether a label fits a row, shape (n, K).
-        changes: Rounds from which on each label means the next one.
-        in_order: Whether rows come in their own order, from a random one on, instead of any order.
+        changes: Rounds at which the meanings of the labels shift by one.
+        in_order: Whether rows keep the order of the data, from a random start; if not, the order is
+            random.
     """
 
     rows: Array
@@ -55,11 +56,11 @@ class Labelled(Environment):
 
     @property
     def change_points(self) -> tuple[int, ...]:
-        """Rounds within the horizon from which on labels mean others."""
+        """Rounds within the horizon at which the meanings of the labels shift."""
         return tuple(change for change in self.changes if change <= self.horizon)
 
     def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
-        """Draw a replication, in blocks that end at ``stops`` at the latest."""
+        """Draw a replication in blocks. No block crosses one of the ``stops``."""
         order = self._order(stream(seed, "rows", replication))
         fits = self.fits[order].astype(float)
         for change in self.changes:
@@ -83,6 +84,6 @@ class Labelled(Environment):
         return np.concatenate([generator.permutation(count) for _ in range(passes)])[: self.horizon]
 
     def _guesses(self, order: npt.NDArray[np.int64]) -> Kronecker:
-        """A label for each of the rows, in this order."""
+        """The actions, one per label, for the rows in this order."""
         contexts = ActionSequence(self.rows[order][:, None])
         return Kronecker(contexts=contexts, arms=self.fits.shape[1])

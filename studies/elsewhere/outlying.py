@@ -1,8 +1,8 @@
-"""Rewards that are mostly alike and now and then very different.
+"""Rewards that are mostly similar and sometimes very different.
 
-They were looked at when `AdaptiveLinUCB` was taught the tails of the noise. Titles and order are
-those of the table in docs/explanation/adaptive.md. Where no sub-Gaussian constant is of use,
-D-LinUCB is told the standard deviation at the arm that is best at first.
+They were looked at when `AdaptiveLinUCB` got its model of the tails of the noise. Titles and order
+are as in the table of docs/explanation/adaptive.md. If no useful sub-Gaussian constant exists,
+D-LinUCB is told the standard deviation at the arm that is best in the first round.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _clicked_arms(*means: list[float], changes: tuple[int, ...] = ()) -> Environ
 
 
 def _clicked_items(*changes: int) -> Environment:
-    """Click rates of 1.4 to 5.6%, with another taste from the round of each change on."""
+    """Click rates of 1.4 to 5.6%; the taste changes at each of the rounds ``changes``."""
     return Environment(
         noise=Bernoulli(),
         path=WithLevel(

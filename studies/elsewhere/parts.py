@@ -1,4 +1,4 @@
-"""Parts of environments beyond those of the library: a path, an action set, and noise."""
+"""Parts of environments that the library does not have: a path, an action set, and noise."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from driftbandits.environments import noise as noises
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnPath:
-    """A path from a function of one's own, called once a replication.
+    """A path from any function, called once per replication.
 
     Attributes:
-        function: ``function(generator)`` returns θ_1, θ_2, …, shape (n, d); the last one stays.
+        function: ``function(generator)`` returns θ_1, θ_2, …, shape (n, d); the last row holds for
+            all later rounds.
         dim: Length d of the parameter.
         norm: Largest norm that the parameter can have.
-        change_points: Rounds that open with a jump; none where the path moves gradually.
+        change_points: Rounds that begin with a jump; empty if the path moves gradually.
     """
 
     function: Callable[[np.random.Generator], Array]
@@ -38,7 +39,7 @@ class DrawnPath:
 
 @dataclass(frozen=True)
 class Frozen:
-    """A catalogue that is drawn anew in each replication: the first round of ``actions``."""
+    """A catalogue drawn anew in each replication: the first round of ``actions``."""
 
     actions: ActionSet
 
@@ -60,7 +61,7 @@ class Frozen:
 
 @dataclass(frozen=True, kw_only=True)
 class StudentT:
-    """Noise of heavy tails, ``scale`` times Student's t; policies are told its deviation."""
+    """Heavy-tailed noise: ``scale`` times Student's t. Policies get its standard deviation."""
 
     scale: float
     degrees: int
@@ -77,7 +78,7 @@ class StudentT:
 
 @dataclass(frozen=True)
 class WanderingNoise:
-    """Normal noise of a level that is given for every round; policies are told the largest.
+    """Normal noise with a given level per round; policies get the largest level.
 
     Attributes:
         levels: Standard deviations, shape (T,).
@@ -109,7 +110,7 @@ class WanderingNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class Outliers:
-    """Normal noise of deviation ``usual``, and of ``large`` in a ``share`` of the rounds."""
+    """Normal noise of deviation ``usual``, or ``large`` in a ``share`` of the rounds."""
 
     usual: float
     large: float

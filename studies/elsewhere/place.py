@@ -1,4 +1,4 @@
-"""What an environment of this section is, and the kinds that come more than once."""
+"""An environment of this section, and helpers for common kinds."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from .parts import DrawnPath
 
 
 class Place(NamedTuple):
-    """An environment, and what the table calls it."""
+    """An environment, and its title in the table."""
 
     title: str
     environment: Environment
     action_bound: float = 1.0  # the largest norm that an action can have
-    theta_bound: float | None = None  # what to tell of the parameter's norm, unless the path knows
-    noise: float | None = None  # what to tell of the noise level, unless the environment knows
+    theta_bound: float | None = None  # bound on ‖θ‖; by default that of the path
+    noise: float | None = None  # noise level; by default that of the environment
 
     @property
     def problem(self) -> Problem:
-        """What fixed discounts are told of it: the truth, but never that S exceeds 1.
+        """The facts that fixed discounts get: the truth, but a bound S from the path is at most 1.
 
-        A larger S, even where it is true, only makes them explore more than they need to.
+        A larger S, even if it is true, only makes them explore more than necessary.
         """
         bound = self.theta_bound
         if bound is None:
@@ -64,7 +64,7 @@ def theta_bound(path: ParameterPath) -> float:
 def arms(
     *means: Sequence[float], noise: Noise, horizon: int = 6000, changes: tuple[int, ...] = ()
 ) -> Environment:
-    """Arms with these means, and from the round of each change on with the next ones."""
+    """Arms with these means; at each of the rounds ``changes``, the next means begin."""
     return drifting_arms(PiecewiseConstant(means, changes), noise=noise, horizon=horizon)
 
 
@@ -81,6 +81,6 @@ def fresh(path: ParameterPath, *, count: int, noise: Noise, horizon: int = 6000)
 
 
 def swinging(*, arms: int, period: int, middle: float, swing: float, horizon: int) -> Trajectory:
-    """Means that swing like a sine, evenly spread over the period."""
+    """Means that swing like sines, with phases evenly spread over the period."""
     phases = np.arange(horizon)[:, None] / period + np.arange(arms) / arms
     return Trajectory(middle + swing * np.sin(2 * np.pi * phases))

@@ -1,9 +1,9 @@
-"""Mistakes on real data beside the best fixed discount in hindsight, as in `section`.
+"""Mistakes on real data, compared with the best fixed discount in hindsight, as in `section`.
 
-The data come with river and scikit-learn, and nothing is downloaded. Features are standardised,
-projected on their first principal components, and get a constant beside them. Where there is a
-change, each label means the next one from that round on. D-LinUCB is told 1 for the norms, and for
-the noise level what a linear model that was fitted to all rows and labels leaves unexplained.
+The data come with river and scikit-learn, and nothing is downloaded. Features are standardised and
+projected on their first principal components, and a constant is added. At a change, the meanings of
+the labels shift by one. D-LinUCB is told 1 for the norms. Its noise level is the residual of a
+linear model fitted to all rows and labels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .section import play
 
 NAME = "real"
 
-Data = tuple[Array, Array]  # features (n, p), and which labels fit (n, K)
+Data = tuple[Array, Array]  # features (n, p), and whether each label fits (n, K)
 
 
 class Recipe(NamedTuple):
@@ -50,7 +50,7 @@ class Recipe(NamedTuple):
 
 
 def prepared(features: Array, components: int) -> Array:
-    """A constant and the first principal components, of norm 1 together at most."""
+    """A constant and the first principal components; the norm of a row is at most 1."""
     spread = features.std(axis=0)
     varies = spread > 1e-12 * np.abs(features).max(axis=0)
     scaled = (features - features.mean(axis=0)) / np.where(varies, spread, 1.0)
@@ -62,13 +62,13 @@ def prepared(features: Array, components: int) -> Array:
 
 
 def unexplained(rows: Array, fits: Array) -> float:
-    """Root mean square of what is left of the rewards after least squares, a model a label."""
+    """Root mean square residual of the rewards after least squares, with one model per label."""
     models = np.linalg.lstsq(rows, fits.astype(float), rcond=None)[0]
     return float(np.sqrt(np.mean((fits - rows @ models) ** 2)))
 
 
 def one_of(labels: Any) -> Array:
-    """Which label fits, where each row has one."""
+    """Whether each label fits, if each row has exactly one label."""
     names, found = np.unique(labels, return_inverse=True)
     return np.asarray(found[:, None] == np.arange(len(names)))
 
@@ -128,6 +128,6 @@ GROUPS = {"Real data, looked at while choosing": CHOOSING, "Real data, afterward
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Play on all data, print the tables, and write them down."""
+    """Play on all data, print the tables, and write them to a file."""
     places = {heading: [of.place for of in recipes] for heading, recipes in GROUPS.items()}
     return play(NAME, places, quick=quick, say=say)

@@ -1,10 +1,10 @@
-"""Regret where the leaderboard does not look, beside D-LinUCB tuned in hindsight.
+"""Regret outside the leaderboard, compared with D-LinUCB tuned in hindsight.
 
-The best fixed discount has the theorem's radius; "tuned twice" has the best radius, too.
+The best fixed discount has the theorem's radius; "tuned twice" also has the best radius.
 
-`AdaptiveLinUCB` is told nothing but the dimension. D-LinUCB plays with each of a grid of memories,
-and is told the noise level and the norms of parameters (1 at most) and actions. All meet the same
-actions and noise. What was played is kept, so that a run goes on where it stopped.
+`AdaptiveLinUCB` is told only the dimension. D-LinUCB plays with a grid of memories, and is told the
+noise level and the norms of parameters (at most 1) and actions. All meet the same actions and
+noise. Finished replications are kept, so that a run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ OURS = "AdaptiveLinUCB"
 
 
 class Plan(NamedTuple):
-    """How much is played."""
+    """The numbers of replications and rounds."""
 
     replications: int
-    longest: int | None = None  # rounds, where not all of them are
+    longest: int | None = None  # most rounds to play; None for all
 
     def cut(self, place: Place) -> Place:
         """The first rounds of a place."""
@@ -64,14 +64,14 @@ QUICK = Plan(replications=2, longest=500)
 
 
 class Score(NamedTuple):
-    """Final regrets in one environment, a replication each."""
+    """Final regrets in one environment, one per replication."""
 
     section: str
     title: str
     ours: Array
-    best: Array  # of the fixed discount of the least mean
+    best: Array  # of the fixed discount with the least mean
     memory: str  # its memory, in rounds
-    twice: Array  # of the discount and radius of the least mean
+    twice: Array  # of the discount and radius with the least mean
 
     @property
     def ratio(self) -> tuple[float, float, float]:
@@ -80,7 +80,7 @@ class Score(NamedTuple):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """A line of the table."""
+        """A row of the table."""
         fixed, twice = (
             f"{ratio:.2f} ({low:.2f} to {high:.2f})"
             for ratio, low, high in (self.ratio, relative(self.ours, self.twice)[:3])
@@ -90,13 +90,13 @@ class Score(NamedTuple):
 
     @property
     def row(self) -> Row:
-        """The same for the results of all sections."""
+        """A row for the results of all sections."""
         regrets = f"{_regret(self.ours)} beside {_regret(self.best)} at memory {self.memory}"
         return Row(self.section, self.title, "ratio, 95% interval", "", *self.ratio, note=regrets)
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Play everywhere, print the tables, and write them down."""
+    """Play in all environments, print the tables, and write them to a file."""
     return play(NAME, GROUPS, quick=quick, say=say)
 
 
@@ -108,7 +108,7 @@ def play(
     say: Say,
     results: Path = RESULTS,
 ) -> list[Row]:
-    """Play in all places; the tables go to a file of the section's name, among what is kept."""
+    """Play in all places; write the tables to a file named after the section, in ``results``."""
     plan, folder = (QUICK, results / section / "quick") if quick else (FULL, results / section)
 
     def played(place: Place) -> Score:
@@ -128,7 +128,7 @@ def play(
 
 
 def score(section: str, place: Place, replications: int, folder: Path, say: Say) -> Score:
-    """Play in one environment, or go on with it."""
+    """Play in one environment, or continue."""
     environment, problem = place.environment, place.problem
     hindsight = {**fixed_discounts(problem), **scaled_radii(problem)}
 

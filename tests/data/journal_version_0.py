@@ -1,4 +1,4 @@
-"""Writes journal-version-0.sqlite: a journal with the tables of version 0, which had no times."""
+"""Writes journal-version-0.sqlite: a journal of version 0, whose tables have no times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The actions an agent knows by name, and the room that each of them has in a vector."""
+"""The actions that an agent knows by name, and the block of coordinates that each one has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Offer(NamedTuple):
     rows: Array
 
     def without(self, exclude: Iterable[Any]) -> Offer:
-        """The offer without some actions, which need not be among them."""
+        """The offer without some actions. Those that it does not have are no error."""
         gone = id_texts("exclude", exclude)
         if not gone:
             return self
@@ -28,11 +28,11 @@ class Offer(NamedTuple):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """A declaration, and where it has a block per action, the slot of each. A value.
+    """A declaration and, if it has a block per action, the slot of each action. Immutable.
 
-    Described actions need nothing: they come and go with the calls. An action with a block of its
-    own gets the lowest free slot when it is first offered. Where there is none, the declaration
-    gets twice the slots.
+    Actions that are only described by features need no slot. An action with a block of its own
+    gets the lowest free slot when it is first offered. If no slot is free, the number of slots
+    doubles.
     """
 
     features: Features
@@ -44,7 +44,7 @@ class Catalogue:
         return cls(features, SlotTable(room=features.slots) if features.slots else None)
 
     def with_actions(self, names: Iterable[Any]) -> Catalogue:
-        """A catalogue in which all these actions have their room."""
+        """A catalogue in which all these actions have a slot."""
         if self.slots is None:
             return self
         known = self.slots.slots
@@ -59,7 +59,7 @@ class Catalogue:
         return Catalogue(features, slots.with_actions(new))
 
     def without(self, names: Iterable[str]) -> tuple[Catalogue, list[int]]:
-        """A catalogue without some actions, and the coordinates that they leave behind."""
+        """A catalogue without some actions, and the coordinates of their slots."""
         if self.slots is None:
             raise ValueError("actions without a block of their own have nothing to remove")
         gone = list(names)

@@ -15,18 +15,18 @@ class Choice:
     """A decision.
 
     Attributes:
-        id: Name of the decision; its reward is handed in with it.
+        id: Name of the decision, for `Agent.reward`.
         action: Name of the action to show.
         propensity: Probability with which this action was shown.
         round: The policy's round that the reward belongs to.
-        proposed: The most probable action: what the policy's rule chose, unless the rule itself
-            draws at random. ``action`` is another one in shadow mode, where it is the baseline,
-            and where the floor explored.
-        actions: Names of the actions that could be shown, in the order in which they came.
-        scores: What the policy ranks them by, shape (K,).
+        proposed: The most probable action. It is the choice of the policy's rule, unless the rule
+            itself draws at random. ``action`` differs from it when the floor explored, and in
+            shadow mode, where ``action`` is the baseline.
+        actions: Names of the actions that could be shown, in the order given.
+        scores: The policy's score of each of these actions, shape (K,).
         propensities: Probability with which the policy would have shown each of them, shape (K,).
-        prediction: Reward that the policy expected of ``action``, in every 16th decision; None in
-            all others, and where the policy has no estimate.
+        prediction: Reward that the policy expected of ``action``, in every 16th decision. None in
+            all other decisions, and if the policy has no estimate.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Time as the agent sees it: handed in, never read, never backwards."""
+"""The agent's time: the caller passes it in, and it never goes backwards."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Clock:
     """Maps times to rounds of the policy.
 
     Attributes:
-        round_length: None where every decision closes one round.
-        now: The latest time handed in; None before the first.
+        round_length: Time per round; None if every decision closes one round.
+        now: The latest time so far; None before the first.
     """
 
     round_length: float | None
@@ -26,8 +26,8 @@ class Clock:
     def move(self, now: float) -> float:
         """Move to ``now``, and return the rounds that have passed since the last time.
 
-        A time before the latest one counts as the latest: clocks of machines jump, and what has
-        closed stays closed.
+        An earlier time counts as the latest one: clocks of machines jump back, but closed
+        decisions stay closed.
         """
         latest = _time(now)
         before, self.now = self.now, latest if self.now is None else max(self.now, latest)

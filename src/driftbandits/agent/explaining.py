@@ -12,21 +12,21 @@ from ..core.arrays import Array
 from ..policies import Policy
 from .catalogue import Catalogue
 
-# Decisions between two snapshots at first, and how many are kept. When there are more, every
-# second one is dropped, and from then on they are made half as often.
+# Decisions between two snapshots at first, and the largest number of snapshots. Beyond it, every
+# second snapshot is dropped, and the distance doubles.
 FIRST_EVERY = 128
 MOST = 32
 
 
 class Snapshots:
-    """Estimates of earlier times, spread over the whole past; few, however long it is."""
+    """At most `MOST` earlier estimates, spread evenly over all decisions so far."""
 
     def __init__(self) -> None:
         self.every = FIRST_EVERY
         self.taken: list[tuple[int, Array]] = []
 
     def due(self, decided: int) -> bool:
-        """Whether the estimate after so many decisions is one to keep."""
+        """Whether to keep the estimate after ``decided`` decisions."""
         return decided % self.every == 0
 
     def take(self, decided: int, theta: Array) -> None:
@@ -37,7 +37,7 @@ class Snapshots:
             self.taken = [entry for entry in self.taken if entry[0] % self.every == 0]
 
     def before(self, decided: int) -> tuple[int, Array] | None:
-        """The last estimate after at most so many decisions, or else the first one."""
+        """The last estimate after at most ``decided`` decisions; if there is none, the first."""
         earlier = [entry for entry in self.taken if entry[0] <= decided]
         return earlier[-1] if earlier else self.taken[0] if self.taken else None
 
@@ -48,8 +48,8 @@ class Driver(NamedTuple):
     Attributes:
         name: What it stands for, such as ``country=FR × category=sport``.
         weight: What one unit of it adds to the reward, by the present estimate.
-        uncertainty: How far the policy looks beyond the weight when it explores, radius × width.
-        change: How much the weight has changed since the reference; NaN where there is none.
+        uncertainty: What the policy adds to the weight when it explores: radius × width.
+        change: How much the weight has changed since the reference; NaN without a reference.
     """
 
     name: str
@@ -64,10 +64,10 @@ class Explanation:
 
     Attributes:
         drivers: One per coordinate.
-        level: What the policy takes all rewards to have in common, beside the weights; None for
-            policies that have no such thing.
-        since: Number of decisions that had been made at the reference; None without one.
-        memory: Rounds that the policy remembers, where it says so.
+        level: The policy's estimate of what all rewards have in common, beside the weights; None
+            for policies without a level.
+        since: Number of decisions before the reference; None without a reference.
+        memory: Number of rounds that the policy remembers; None if it does not say.
     """
 
     drivers: tuple[Driver, ...]
@@ -80,7 +80,7 @@ class Explanation:
 
     @property
     def changes(self) -> tuple[Driver, ...]:
-        """The coordinates from the largest change down."""
+        """The coordinates, the largest change first."""
         known = [driver for driver in self.drivers if driver.change == driver.change]
         return tuple(sorted(known, key=lambda driver: -abs(driver.change)))
 
@@ -100,7 +100,7 @@ class Explanation:
 def explanation(
     policy: Policy, catalogue: Catalogue, snapshots: Snapshots, since: int
 ) -> Explanation:
-    """What the policy's estimate says of each coordinate."""
+    """The explanation of a policy's estimate: one driver per coordinate."""
     estimate: Any = policy
     if not hasattr(estimate, "theta"):
         raise ValueError(f"explain needs a policy with an estimate, got {type(policy).__name__}")

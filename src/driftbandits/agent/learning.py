@@ -1,13 +1,14 @@
-"""What a policy learns of a decision before, and after, its reward is known.
+"""What a policy learns from a decision before and after its reward is known.
 
 Three rules:
 
     assume   the default at once; a reward amends it
     wait     nothing; the reward when it comes, the default when the decision closes
-    hold     nothing before the decision closes, rewards included; then the reward, or the default
+    hold     nothing before the decision closes, even if a reward came; then the reward, or the
+             default
 
-One number per decision is enough for all three: ``learned``, what the policy has learned of it so
-far. Whatever becomes known later is an update where that is nothing, and an amendment elsewhere.
+One number per decision is enough for all three: ``learned``, the reward that the policy has
+learned for it so far. If there is none, a new value is an update. Otherwise it is an amendment.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ COMBINES: tuple[Combine, ...] = get_args(Combine)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """When a policy learns what.
+    """The rule by which a policy learns from decisions.
 
     Attributes:
         rule: What it learns before the reward is known.
         default: The reward of a decision that never gets one; None to learn nothing then.
-        combine: What several rewards of one decision amount to.
+        combine: How to combine several rewards of one decision.
     """
 
     rule: Rule
@@ -51,12 +52,12 @@ class Learning:
             )
 
     def opened(self, policy: Policy, decision: OpenDecision) -> None:
-        """A decision was made, or activated."""
+        """Learn from a decision that was just made or activated."""
         if self.rule == "assume" and decision.activated:
             _learn(policy, decision, self.default)
 
     def rewarded(self, policy: Policy, decision: OpenDecision, value: float) -> Status:
-        """A reward has come for an open decision."""
+        """Learn the reward of an open decision."""
         if not decision.activated:
             return "not_activated"
         if decision.reward is not None and self._adds_nothing(decision.reward, value):
@@ -69,7 +70,7 @@ class Learning:
         return "learned"
 
     def closed(self, policy: Policy, decision: OpenDecision) -> None:
-        """The deadline has come."""
+        """Learn from a decision that has just closed."""
         if decision.activated and decision.learned is None:
             _learn(policy, decision, self.default if decision.reward is None else decision.reward)
 
@@ -78,7 +79,7 @@ class Learning:
 
 
 def _learn(policy: Policy, decision: OpenDecision, value: float | None) -> None:
-    """Bring what the policy has learned of a decision to ``value``."""
+    """Update or amend the policy so that it has learned ``value`` for a decision."""
     if value is None or value == decision.learned:
         return
     if decision.learned is None:

@@ -1,4 +1,4 @@
-"""Every compiled call of an agent or a service, made once: to fill the cache of an image."""
+"""Make every compiled call of an agent or a service once, to fill the cache of an image."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _CONTEXT = {"hour": 12.0, "country": "FR"}
 
 
 def compile_calls(kind: type[Policy]) -> None:
-    """Compile, or load, what the policy ``kind`` and an agent with it call.
+    """Compile or load every function that the policy ``kind`` and its agent call.
 
-    The dimension does not matter: the code serves every dimension.
+    One dimension is enough: the compiled code serves all dimensions.
     """
     policy = kind.tuned(Problem(dim=_FEATURES.dim, horizon=1000, budget=1.0))
     actions = np.eye(policy.dim)
@@ -37,7 +37,7 @@ def compile_calls(kind: type[Policy]) -> None:
 
 
 def _decide_and_learn(policy: Policy, actions: Array) -> None:
-    """Each way to choose, to learn and to forget."""
+    """Choose, learn and forget in every possible way."""
     chosen = policy.select(actions)
     policy.update(actions[chosen], 0.5)
     policy.update(actions[:2], [0.5, 0.4])
@@ -52,7 +52,7 @@ def _decide_and_learn(policy: Policy, actions: Array) -> None:
 
 
 def _look_at(policy: Policy, actions: Array) -> None:
-    """What can be asked of a policy, where it is offered."""
+    """Read every property and call every query that the policy has."""
     policy.update(actions[0], 0.5)
     for name in ("theta", "radius"):
         getattr(policy, name, None)
@@ -64,7 +64,7 @@ def _look_at(policy: Policy, actions: Array) -> None:
 
 
 def _lead_agent(policy: Policy) -> None:
-    """A short life of an agent."""
+    """Call every method of an agent that calls its policy."""
     rule: Rule = "hold" if policy.refusal("amend") else "assume"
     agent = Agent(features=_FEATURES, policy=policy, wait=10.0, rule=rule)
     choice = agent.decide(_CONTEXT, _ACTIONS, now=0.0)

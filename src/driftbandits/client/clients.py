@@ -1,4 +1,4 @@
-"""The two clients: one waits, the other awaits."""
+"""The two clients: one for threads, one for asyncio."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class _Calls:
-    """What can be said, as conversations that a client then holds."""
+    """Makes the generators of `conversation`; a client runs them."""
 
     def __init__(self, manners: Manners) -> None:
         self._manners = manners
@@ -38,16 +38,16 @@ def _options(key: str | None, timeout: float) -> dict[str, Any]:
 
 
 class Client:
-    """A client of the decision service that waits for answers; safe to share between threads.
+    """A blocking client of the decision service; threads can share it.
 
     Args:
         url: Address of the service, such as ``http://127.0.0.1:8080``.
-        key: Key, if the service wants one.
+        key: Key, if the service needs one.
         timeout: Seconds for each attempt.
         retries: Number of further attempts if the service does not answer or is too busy. They
-            carry the same event id, so that nothing is decided or learned twice.
-        pause: Seconds before the first of them; twice as many before each next one.
-        transport: How to reach the service, as httpx has it; for tests and proxies.
+            have the same event id, so that nothing is decided or learned twice.
+        pause: Seconds before the second attempt; the pause doubles before each further attempt.
+        transport: An httpx transport, for tests and proxies.
     """
 
     def __init__(
@@ -81,37 +81,37 @@ class Client:
             policy: Name of the policy.
             actions: A dictionary from ids to features, or a list of ids or of
                 ``{"id": …, "features": …}``.
-            context: What is known of the occasion.
-            event_id: Name of the decision; made up unless given.
+            context: Features of the situation, such as the user and the time of day.
+            event_id: Name of the decision; the default is a new name.
             exclude: Ids of actions that must not be shown this time.
-            defer: Whether the decision counts only once it is activated.
-            baseline: What would be shown without this policy.
-            fallback: Action to show if the service cannot be reached. Without one that raises
-                `Unreachable`.
+            defer: Whether the decision counts only after it is activated.
+            baseline: The action that would be shown without this policy.
+            fallback: Action to show if the service cannot be reached. Without a fallback, this
+                raises `Unreachable`.
         """
         options = {"context": context, "event_id": event_id, "exclude": exclude, "defer": defer}
         options |= {"baseline": baseline, "fallback": fallback}
         return self._hold(self._calls.decide(policy, actions, **options))
 
     def reward(self, decision: Decision | str, reward: float) -> str:
-        """Hand in a reward; returns what became of it.
+        """Send the reward of a decision, and return the status of the service's answer.
 
-        "not_decided" means that the decision was a fallback: nothing is sent, because the service
-        may have decided for something else.
+        "not_decided" means that the decision was a fallback. Then nothing is sent, because the
+        service may have chosen another action.
         """
         return self._hold(self._calls.tell(decision, "reward", {"reward": reward}))
 
     def activate(self, decision: Decision | str) -> str:
-        """Say that a deferred decision was shown; returns what became of it."""
+        """Report that a deferred decision was shown, and return the status of the answer."""
         return self._hold(self._calls.tell(decision, "activate"))
 
     def put_policy(self, policy: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Create or change a policy; returns it."""
+        """Create or change a policy, and return it."""
         path = conversation.policy_path(policy)
         return dict(self._hold(self._calls.ask("PUT", path, dict(settings))))
 
     def put_action(self, policy: str, action: str, features: Mapping[str, Any] | None) -> None:
-        """Describe an action once, to offer it by its id."""
+        """Add an action to the catalogue, to offer it by its id."""
         path = conversation.action_path(policy, action)
         self._hold(self._calls.ask("PUT", path, {"features": features}))
 
@@ -149,15 +149,15 @@ class Client:
 
 
 class AsyncClient:
-    """A client of the decision service for asyncio; the methods are those of `Client`.
+    """A client of the decision service for asyncio, with the methods of `Client`.
 
     Args:
         url: Address of the service, such as ``http://127.0.0.1:8080``.
-        key: Key, if the service wants one.
+        key: Key, if the service needs one.
         timeout: Seconds for each attempt.
         retries: Number of further attempts.
-        pause: Seconds before the first of them; twice as many before each next one.
-        transport: How to reach the service, as httpx has it; for tests and proxies.
+        pause: Seconds before the second attempt; the pause doubles before each further attempt.
+        transport: An httpx transport, for tests and proxies.
     """
 
     def __init__(
@@ -191,22 +191,22 @@ class AsyncClient:
         return await self._hold(self._calls.decide(policy, actions, **options))
 
     async def reward(self, decision: Decision | str, reward: float) -> str:
-        """Hand in a reward; see `Client.reward`."""
+        """Send the reward of a decision; see `Client.reward`."""
         return await self._hold(self._calls.tell(decision, "reward", {"reward": reward}))
 
     async def activate(self, decision: Decision | str) -> str:
-        """Say that a deferred decision was shown; returns what became of it."""
+        """Report that a deferred decision was shown, and return the status of the answer."""
         return await self._hold(self._calls.tell(decision, "activate"))
 
     async def put_policy(self, policy: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Create or change a policy; returns it."""
+        """Create or change a policy, and return it."""
         path = conversation.policy_path(policy)
         return dict(await self._hold(self._calls.ask("PUT", path, dict(settings))))
 
     async def put_action(
         self, policy: str, action: str, features: Mapping[str, Any] | None
     ) -> None:
-        """Describe an action once, to offer it by its id."""
+        """Add an action to the catalogue, to offer it by its id."""
         path = conversation.action_path(policy, action)
         await self._hold(self._calls.ask("PUT", path, {"features": features}))
 

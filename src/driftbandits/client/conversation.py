@@ -1,7 +1,7 @@
-"""What is said to the service and when it is said again, apart from who waits for the network.
+"""Requests and retries, without network code.
 
-Each call is a generator: it yields what it wants to send, or how long it wants to wait, and is sent
-what came of it. `Client` and `AsyncClient` run the same generators.
+Each call is a generator. It yields a request to send or a time to wait, and receives the response
+or the error. `Client` and `AsyncClient` run the same generators.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .values import Decision, Refused, Unreachable
 Result = TypeVar("Result")
 Actions: TypeAlias = Mapping[str, Mapping[str, Any] | None] | Sequence[str | Mapping[str, Any]]
 
-_AGAIN = (429, 502, 503, 504)  # nothing has happened, or it can be asked again by its id
+_AGAIN = (429, 502, 503, 504)  # retry: nothing has happened, or the same id gets the same answer
 _LONGEST_PAUSE = 2.0  # seconds
 
 
@@ -41,14 +41,14 @@ Talk: TypeAlias = Generator[Wish | Pause, httpx.Response | httpx.TransportError 
 
 
 class Manners(NamedTuple):
-    """How often to ask again, and after how long: ``pause``, then twice as long each time."""
+    """Number of retries, and seconds before the first; the pause doubles before each next one."""
 
     retries: int
     pause: float
 
 
 def ask(wish: Wish, manners: Manners) -> Talk[Any]:
-    """The answer to a request, asked again where that can help; every request can be repeated."""
+    """The answer to a request, with retries if they can help; every request can be repeated."""
     reason, pause = "", 0.0
     for attempt in range(manners.retries + 1):
         if attempt:
@@ -93,12 +93,12 @@ def decide(
     fallback: str | None,
     manners: Manners,
 ) -> Talk[Decision]:
-    """A decision, or the fallback where the service does not answer."""
+    """A decision, or the fallback if the service does not answer."""
     offered = _offered(actions)
     names = [entry if isinstance(entry, str) else entry["id"] for entry in offered]
     if fallback is not None and fallback not in names:
         raise ValueError(f"fallback must be one of the actions, got {fallback!r}")
-    # The name is made here, so that asking again cannot decide twice.
+    # The client makes the id, so that a retry cannot decide twice.
     event_id = new_event_id() if event_id is None else event_id
     body: dict[str, Any] = {"event_id": event_id, "context": context or {}, "actions": offered}
     body |= {"exclude": list(exclude), "defer": defer}
@@ -116,8 +116,8 @@ def decide(
 def tell(decision: Decision | str, what: str, body: Any, manners: Manners) -> Talk[str]:
     """The status that the service answers to a reward or an activation."""
     if isinstance(decision, Decision) and decision.fallback:
-        # The service may have decided for something else, and its answer was lost. A reward for
-        # what was shown instead would teach it something wrong.
+        # The service may have chosen another action, and its answer was lost. Then the reward of
+        # the fallback would be learned for the wrong action.
         return "not_decided"
     event_id = decision if isinstance(decision, str) else decision.event_id
     path = f"/v1/decisions/{quote(event_id, safe='')}/{what}"
@@ -136,7 +136,7 @@ def action_path(policy: str, action: str) -> str:
 
 
 def new_event_id() -> str:
-    """A name that nobody else makes; later ones sort later, which suits the index of a journal."""
+    """A unique name. Later names sort later, which suits the index of a journal."""
     return f"{time.time_ns():016x}{secrets.token_hex(6)}"
 
 

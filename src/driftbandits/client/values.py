@@ -1,4 +1,4 @@
-"""What the client gives back: decisions, and two ways to fail."""
+"""The decisions that the client returns, and the two errors that it raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Decision:
         ranking: All actions that could be shown, the one to show first.
         round: Round of the policy; None for a fallback.
         policy_version: Number of times that the settings of the policy were set.
-        mode: "live", "shadow", or "fallback" where the service could not be reached.
+        mode: "live", "shadow", or "fallback" if the service could not be reached.
         repeated: Whether the service had answered this decision before.
     """
 
@@ -38,7 +38,7 @@ class Decision:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
-        """The decision of the service's answer."""
+        """The decision in the service's answer."""
         return cls(
             event_id=answer["event_id"],
             action=answer["action"],
@@ -52,15 +52,15 @@ class Decision:
 
 
 class Unreachable(Exception):  # noqa: N818 - named after what happened
-    """The service did not answer, or had no time, as often as it was asked."""
+    """In every attempt the service did not answer or was too busy."""
 
 
 class Refused(Exception):  # noqa: N818 - named after what happened
     """The service answered that it cannot do this.
 
     Attributes:
-        status: Status code of HTTP.
-        problem: The problem document (RFC 9457): type, title, detail, and field where there is one.
+        status: HTTP status code.
+        problem: The problem document (RFC 9457): type, title, detail, and sometimes field.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Blocks: what environments draw and policies play, many rounds at a time."""
+"""Blocks of rounds: environments draw them, and policies play them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from .arrays import Array
 
-# Among the steps of a block: the next round is played. Others are rows of `Waiting`.
+# A step of a block: PLAY plays the next round; any other is the row of `Waiting` to learn.
 PLAY = -1
-# Where a reward is kept that does not wait.
+# Values of `Arrivals.kept` for rewards that do not wait: learned in their round, or never.
 AT_ONCE, NEVER = -1, -2
 
 
@@ -20,20 +20,20 @@ class BlockError(ValueError):
 
 
 class Arrivals(NamedTuple):
-    """In which order rounds are played and rewards are heard of; the same for all who play."""
+    """The order in which rounds are played and rewards arrive; the same for every policy."""
 
     kept: npt.NDArray[np.int64]  # (n,), row of `Waiting` for a round's reward, AT_ONCE or NEVER
-    steps: npt.NDArray[np.int64]  # PLAY n times, and the row of a reward where it comes
-    rows: int  # that `Waiting` needs
+    steps: npt.NDArray[np.int64]  # PLAY n times; in between, rows of rewards that arrive
+    rows: int  # how many `Waiting` needs
 
     @classmethod
     def on_time(cls, rounds: int) -> Arrivals:
-        """Every reward is heard of at once."""
+        """Arrivals where every reward comes in its own round."""
         kept, steps = (np.full(rounds, value, dtype=np.int64) for value in (AT_ONCE, PLAY))
         return cls(kept, steps, 0)
 
     def fit(self, rounds: int) -> bool:
-        """Whether they can be those of so many rounds: compiled code reads by them."""
+        """Whether they fit ``rounds`` rounds: compiled code uses them as indices, unchecked."""
         played = np.count_nonzero(self.steps == PLAY)
         named = np.concatenate([self.kept, self.steps])
         within = ((named >= NEVER) & (named < self.rows)).all() and (self.steps >= PLAY).all()
@@ -41,13 +41,13 @@ class Arrivals(NamedTuple):
 
 
 class Waiting:
-    """What one player has played and not heard of yet: rows of an action, its reward, its round."""
+    """Rounds that a player has played, but whose reward is not in: rows [action, reward, round]."""
 
     def __init__(self, dim: int) -> None:
         self.rows: Array = np.empty((0, dim + 2))
 
     def reserve(self, count: int) -> None:
-        """Have ``count`` rows or more; those in use stay."""
+        """Make room for ``count`` rows or more; rows in use stay."""
         missing = count - len(self.rows)
         if missing > 0:
             self.rows = np.concatenate([self.rows, np.zeros((missing, self.rows.shape[1]))])
@@ -63,7 +63,7 @@ class Block(NamedTuple):
     best: Array  # (n,), their maxima
     noise: Array  # (n, K or 1)
     longest: float  # largest norm of an action
-    arrivals: Arrivals | None = None  # when rewards are heard of; None: at once
+    arrivals: Arrivals | None = None  # when rewards arrive; None: each in its own round
 
     @property
     def rounds(self) -> int:

@@ -1,6 +1,6 @@
-"""Compiled checks of what compiled code is handed, and how it lays out a set of actions.
+"""Compiled checks of arguments, and the layout of a set of actions in compiled code.
 
-Kernels check nothing. An entry point calls these first, and refuses the whole call where one fails.
+Kernels check nothing. An entry point calls these first, and refuses the whole call if one fails.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from .packing import ACTION_BOUND, DIM
 # The squares of rewards, and sums of them, stay far from overflow.
 LARGEST_REWARD = 1e100
 
-# Rounding of a norm at its bound passes, in single precision too; more does not.
+# A norm may exceed its bound by rounding, single precision included, but by no more.
 NORM_SLACK = 1e-6
 
-# Numbers of a panel of columns that the caches hold well (measured: 80,000 bytes are as fast as
-# 8,000, 160,000 are slower; this is 98,304).
+# How many numbers a panel of columns may have to stay in the caches (measured: 80,000 bytes are as
+# fast as 8,000, 160,000 are slower; this is 98,304).
 PANEL = 12_288
 
 
 @lean_kernel
 def admissible(packed: Array, actions: Array) -> bool:
-    """Whether there are rows (K, d), all finite and of a norm within the policy's bound."""
+    """Whether ``actions`` has shape (K, d), with finite rows and norms within the bound."""
     limit = (packed[ACTION_BOUND] * (1.0 + NORM_SLACK)) ** 2
     for k in range(actions.shape[0]):
         if not inner(actions[k], actions[k]) <= limit:
@@ -33,7 +33,7 @@ def admissible(packed: Array, actions: Array) -> bool:
 
 @lean_kernel
 def fitting(actions: Array, thetas: Array, means: Array, best: Array, noise: Array) -> bool:
-    """Whether the arrays of a block have the shapes that `Block` gives them, and some actions."""
+    """Whether the arrays of a block have the shapes that `Block` states, and some actions."""
     dim, count = actions.shape[1:]
     rounds = best.size
     return bool(
@@ -50,9 +50,9 @@ def fitting(actions: Array, thetas: Array, means: Array, best: Array, noise: Arr
 
 @lean_kernel
 def panel(dim: int, count: int) -> int:
-    """Columns to take at a time out of ``count``: all, or equal parts; a multiple of four.
+    """How many of ``count`` columns to take at a time: all, or equal parts; a multiple of four.
 
-    Vector instructions take four at a time, and what is left over one by one.
+    Vector instructions take four columns at a time; any others are slower, one by one.
     """
     parts = 1 + (count - 1) // max(PANEL // dim, 16)
     width = 1 + (count - 1) // parts

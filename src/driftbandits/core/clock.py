@@ -1,8 +1,8 @@
 """The clock: rounds, counted from 1.
 
-``counters[CLOCK]`` is n, the rounds closed so far, in the state of every policy. Round n + 1 is
-open. An observation of round s has age n − s: 0 for the round that has just closed, −1 for the open
-one, a fraction where time moves by fractions.
+In the state of every policy, ``counters[CLOCK]`` is n, the number of rounds closed so far. Round
+n + 1 is open. An observation of round s has age n − s: 0 for the round that has just closed, −1 for
+the open round, a fraction where time moves by fractions.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .compiling import lean_kernel
 # Position in ``counters``.
 CLOCK = 0
 
-# Rounds that can be closed, the open one included: beyond them a float64 skips integers, and a
-# clock that is moved by one stands still.
+# The largest value of the clock. Beyond it a float64 skips integers: adding one round would leave
+# the clock where it is.
 LAST_ROUND = float(LARGEST_WHOLE - 1)
 
 
 def _can_close(clock: float, rounds: float) -> bool:
-    """Whether ``rounds`` rounds, or none, can be closed: the clock moves, and not too far."""
+    """Whether ``rounds`` rounds can be closed: 0, or the clock moves and stays in range."""
     return bool(rounds == 0.0 or clock < clock + rounds <= LAST_ROUND)
 
 
@@ -31,7 +31,7 @@ can_close = lean_kernel(_can_close)
 
 
 def check_closing(clock: float, rounds: float) -> None:
-    """Refuse to close ``rounds`` rounds where `can_close` says no."""
+    """Raise a ValueError if ``rounds`` rounds cannot be closed (`can_close`)."""
     if _can_close(clock, rounds):
         return
     if clock + rounds > LAST_ROUND:
@@ -46,21 +46,21 @@ def check_closing(clock: float, rounds: float) -> None:
 
 
 def open_round(clock: float) -> int | float:
-    """The round that is open, as an integer unless time was moved by fractions."""
+    """The open round: an integer, unless the clock has moved by fractions."""
     opened = float(clock) + 1.0
     return int(opened) if opened.is_integer() else opened
 
 
 def has_begun(clock: float, round: Any) -> bool:
-    """Whether ``round`` is a number, and the open round or one before it."""
+    """Whether ``round`` is a number, from 1 to the open round."""
     return type(round) in (int, float) and 1 <= round <= clock + 1.0
 
 
 def rounds_of(clock: float, round: Any, count: int) -> Array:
-    """``round``, one number or (count,), as rounds of ``count`` observations: (1,) or (count,).
+    """The rounds of ``count`` observations, (1,) or (count,), from one number or (count,).
 
     Raises:
-        ValueError: If a round has not happened, or there are more or fewer than observations.
+        ValueError: If a round has not begun, or there are neither 1 nor ``count`` rounds.
     """
     if has_begun(clock, round):
         return np.array([float(round)])

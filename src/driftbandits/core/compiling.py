@@ -1,9 +1,9 @@
 """How the package compiles: one set of numba options and one disk cache.
 
 Mathematics is written as kernels: plain functions over arrays and named tuples, compiled by
-`kernel`. What Python calls are entry points, made from a template and a policy's kernels by
-`entry_point`; only these are cached on disk. With ``NUMBA_DISABLE_JIT=1`` both are the plain
-Python functions, for a debugger.
+`kernel`. Python calls entry points. `entry_point` makes them from a template and a policy's
+kernels; only entry points are cached on disk. With ``NUMBA_DISABLE_JIT=1`` kernels and entry points
+stay plain Python functions, for a debugger.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ COMPILING = not cast(Any, numba.config).DISABLE_JIT
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Floating-point operations stay as they are written. Otherwise their last bits would depend on the
-# function that a kernel is copied into, and a replay would not end in the bits of the calls. Loops
-# along rows, where the time goes, may fuse a product with the addition after it (`row_kernel`).
+# function that a kernel is copied into, and a replay would not give the same bits as the calls.
+# Loops along rows take most of the time; they may fuse a product with the addition after it
+# (`row_kernel`).
 # Division by zero follows numpy, without a branch.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 
 
 # Counting references to arrays, and handing named tuples from call to call, costs more than the
-# arithmetic of a small kernel (measured: 1.2 µs a round instead of 0.3 µs at d = 2, K = 50). A
-# kernel that allocates nothing, nor calls one that does, needs neither.
+# arithmetic of a small kernel (measured: 1.2 µs per round instead of 0.3 µs at d = 2, K = 50). A
+# kernel needs neither if it allocates nothing and calls no kernel that does.
 _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False, "forceinline": False}
 
 
@@ -71,9 +72,9 @@ def lean_kernel(function: Function) -> Function:
 
 
 def row_kernel(function: Function) -> Function:
-    """Compile a lean kernel for a loop along rows, whose sums stay in the order they are written.
+    """Compile a lean kernel for a loop along rows; sums stay in the order they are written.
 
-    What it writes through one argument it must not touch through another.
+    It must not read or write through one argument what it writes through another.
     """
     return _kernel(function, {**_LEAN, "fastmath": {"contract"}}, apart=True)
 
@@ -91,8 +92,8 @@ def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
 def entry_point(template: Callable[..., Any], label: str, **names: object) -> Callable[..., Any]:
     """Compile ``template`` for calls from Python, with its global ``names`` bound.
 
-    Functions passed as arguments would defeat numba's disk cache, so the template is copied with
-    the policy's kernels among its globals, under a name that tells them apart from all others.
+    Functions passed as arguments would defeat numba's disk cache. So the template is copied, with
+    the policy's kernels among its globals. The copy's name holds a hash of these kernels.
     """
     bound, cached = _bound(template, label, names)
     if not COMPILING:
@@ -108,9 +109,9 @@ def entry_suite(
     label: str,
     **names: object,
 ) -> dict[str, Callable[..., Any]]:
-    """Entry points of several templates, each with the types of its arguments, by their names.
+    """Entry points by name, of templates by name, each with the types of its arguments.
 
-    They are compiled together, at the first call of any of them.
+    The first call of any of them compiles all of them together.
     """
     pairs = [_bound(template, label, names) for template, _ in templates.values()]
     if not COMPILING:
@@ -126,9 +127,9 @@ def entry_suite(
 
 
 def stored(call: Any) -> bool:
-    """Whether the code of an entry point is on disk, of the present sources.
+    """Whether the disk has the code of an entry point, compiled from the present sources.
 
-    True also where nothing is compiled or nothing can be kept: then there is nothing to wait for.
+    Also True if nothing is compiled or nothing can be cached: then there is nothing to wait for.
     """
     suite = getattr(call, "suite", None)
     files = getattr(getattr(call if suite is None else suite, "_cache", None), "_cache_file", None)
@@ -145,19 +146,19 @@ def _bound(
         return bound, False
     made_of = identity(names.values())
     bound.__qualname__ = f"{plain.__qualname__}_{label}_{(made_of or 'unknown')[:16]}"
-    # What was typed at a prompt would leave a file behind for each of its versions.
+    # A function typed at a prompt is not cached: each of its versions would leave a file behind.
     return bound, made_of is not None and all(map(_has_file, names.values()))
 
 
 def _has_file(value: object) -> bool:
-    """Whether a function comes from a file; anything else needs none."""
+    """Whether ``value`` is a function from a file, or no function at all."""
     plain = getattr(value, "py_func", value)
     return not isinstance(plain, types.FunctionType) or Path(plain.__code__.co_filename).exists()
 
 
 @cache
 def package_digest() -> str:
-    """Hash of every source file that has kernels or templates: what the disk cache is valid for."""
+    """Hash of all source files with kernels or templates; cached code is valid while it stays."""
     digest = hashlib.sha256()
     for file in sorted(_PACKAGE.rglob("*.py")):
         text = file.read_bytes()

@@ -1,6 +1,6 @@
-"""Logarithms and powers of e in plain arithmetic, so that loops run as vector instructions.
+"""log and exp in plain arithmetic, so that loops compile to vector instructions.
 
-The C library takes one number at a time. These are off by 1.5 units in the last place at most.
+The C library takes one number at a time. These are off by at most 1.5 units in the last place.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from numba.core import types
 
 from .compiling import COMPILING, intrinsic, row_kernel
 
-# A positive float is 2^(E − 1023)·m, 1 ≤ m < 2. Its bits are E, from bit 52 on, and those of m.
+# A positive float is 2^(E − 1023)·m, 1 ≤ m < 2. Its bits are E, from bit 52 on, and the bits of m
+# below.
 BIAS = 1023
 FRACTION = (1 << 52) - 1
 ONE = BIAS << 52
-# Floats from 2^52 on are whole numbers, which are their last bits.
+# Floats from 2^52 to 2^53 are whole numbers, and their last 52 bits are the number less 2^52.
 WHOLE = 2.0**52
 WHOLE_BITS = (BIAS + 52) << 52
-# log 2 as a number of 40 bits, whose product with an exponent is exact, and the rest.
+# log 2 in two parts: a number of 40 bits, whose product with an exponent is exact, and the rest.
 LOG_TWO = 0.6931471805592082
 LOG_TWO_REST = 7.371002565167799e-13
 INVERSE_LOG_TWO = 1.4426950408889634
@@ -58,8 +59,8 @@ else:
 def log(number: float) -> float:
     """The natural logarithm of a float that is finite and at least 1e-300.
 
-    Of m, once it lies between √½ and √2, it is 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) with
-    z = (m − 1)/(m + 1), so that z² < 0.0295.
+    For √½ ≤ m ≤ √2, log m = 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) with z = (m − 1)/(m + 1), so
+    that z² < 0.0295.
     """
     bits = _bits(number)
     exponent = _float((bits >> 52) | WHOLE_BITS) - (WHOLE + BIAS)
@@ -82,9 +83,9 @@ def log(number: float) -> float:
 def exp(number: float) -> float:
     """e to the power of a float from −700 to 700.
 
-    2^n e^r, where |r| ≤ ½ log 2, so that the series of e^r ends after r¹³/13!.
+    2^n e^r with |r| ≤ ½ log 2. The series of e^r then needs no term beyond r¹³/13!.
     """
-    shifted = number * INVERSE_LOG_TWO + 1.5 * WHOLE  # rounds to n, which are the last bits
+    shifted = number * INVERSE_LOG_TWO + 1.5 * WHOLE  # rounds to n, now in the last bits
     n = shifted - 1.5 * WHOLE
     r = (number - n * LOG_TWO) - n * LOG_TWO_REST
     q = r * r

@@ -2,8 +2,8 @@
 
 With floor ε and K actions, the action that the rule chose is played with probability
 1 − ε + ε/K, every other one with ε/K. Draw n of a stream named by the seed decides: a uniform
-u < ε plays action ⌊K u/ε⌋. The stream's key and n are part of the saved state, so that a policy
-that was saved, or whose events are replayed, draws the same.
+u < ε plays action ⌊K u/ε⌋. The stream's key and n are part of the saved state. So a policy draws
+the same numbers after loading, and when its events are replayed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .randomness import uniform_at
 
 @lean_kernel
 def explored(packed: Array, rule: int, count: int) -> int:
-    """The action to play where the rule chose ``rule`` of ``count``; moves the stream on."""
+    """The action to play if the rule chose ``rule`` out of ``count``; moves the stream on."""
     floor = packed[FLOOR]
     if floor == 0.0:
         return rule
@@ -37,17 +37,17 @@ def only(rule: int, chances: Array) -> None:
 
 @lean_kernel
 def mix(share: float, chances: Array) -> None:
-    """p ← (1 − ε) p + ε/K, where a ``share`` ε of the choices is any action."""
+    """p ← (1 − ε) p + ε/K: with probability ε = ``share``, any of the K actions is played."""
     for k in range(chances.size):
         chances[k] = (1.0 - share) * chances[k] + share / chances.size
 
 
 @lean_kernel
 def mix_floor(packed: Array, rule: int, chances: Array) -> None:
-    """Propensities with the floor, from those of the rule, which gave ``rule``.
+    """Turn the rule's own propensities into those with the floor; the rule chose ``rule``.
 
-    Where the rule draws and has no closed form, given its draw: 1 for ``rule``. Weights 1/p average
-    to the same given each of its draws, so this is a valid propensity too.
+    If the rule draws and has no closed form, its propensities given its draw are used: 1 for
+    ``rule``. They are valid too: given any draw, weights 1/p have the same mean.
     """
     floor = packed[FLOOR]
     if floor == 0.0:

@@ -1,7 +1,8 @@
-"""Which code a compiled function is made of: the key that tells cached machine code apart.
+"""The identity of compiled code: a hash of all code and constants that it is made of.
 
-A name is not enough. Two kernels of one name may come from a factory with different constants, or
-from two versions of a file; two states of one name may hold their arrays in a different order.
+It is the key of cached machine code. A name is not enough. Two kernels with one name may come from
+a factory with different constants, or from two versions of a file. Two states with one name may
+hold their arrays in a different order.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numba.core.types import Type as NumbaType
 
 _PACKAGE = f"{Path(__file__).parent.parent}{os.sep}"
 
-# What these packages provide is told apart by name; numba's version is part of every cache file.
+# Names identify what these packages provide; numba's version is part of every cache file.
 _KNOWN = {"builtins", "cmath", "math", "numba", "numpy", "operator"}
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic, np.dtype)
@@ -29,7 +30,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.gener
 def identity(values: Iterable[object]) -> str | None:
     """Hash of ``values``: functions with all that they call, classes, and constants.
 
-    Returns None where two different things could get the same hash: such code is not cached.
+    Returns None if two different things could get the same hash: such code is not cached.
     """
     digest = hashlib.sha256()
     try:
@@ -41,14 +42,14 @@ def identity(values: Iterable[object]) -> str | None:
 
 
 class _UnknownError(Exception):
-    """A value that cannot be told from others of its kind."""
+    """A value that cannot be told apart from others of its kind."""
 
 
 def _pieces(value: Any, seen: dict[int, int]) -> Iterator[bytes]:
-    """What tells ``value`` apart, in an order that does not depend on the process."""
+    """Bytes that identify ``value``, in an order that does not depend on the process."""
     value = getattr(
         value, "py_func", getattr(value, "_defn", value)
-    )  # of compiled code, intrinsics
+    )  # the Python function behind compiled code or an intrinsic
     yield type(value).__name__.encode()
     if isinstance(value, _PLAIN):
         yield repr(value).encode()
@@ -120,7 +121,7 @@ def _cells(function: types.FunctionType) -> tuple[Any, ...]:
     """The values that a closure was made with."""
     try:
         return tuple(cell.cell_contents for cell in function.__closure__ or ())
-    except ValueError as error:  # one that is still to be filled
+    except ValueError as error:  # a cell that is still empty
         raise _UnknownError from error
 
 
@@ -142,7 +143,7 @@ def _code(code: types.CodeType, seen: dict[int, int]) -> Iterator[bytes]:
 
 
 def _global_names(code: types.CodeType) -> set[str]:
-    """Names of the globals that code reads, those of the functions within it included."""
+    """Names of the globals that code reads, including the functions inside it."""
     own = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
     return own.union(*(_global_names(inner) for inner in _inner(code)))
 

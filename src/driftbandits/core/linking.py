@@ -1,10 +1,10 @@
-"""How compiled code is put together: kernels are translated once, and optimised where they end up.
+"""Linking of compiled code: kernels are translated once, and optimised within their callers.
 
-numba makes every function into a program of its own: optimised, turned into machine code, and
-wrapped so that Python can call it; and once more inside each function that calls it. But kernels
-are called by compiled code alone. So a kernel stays as it was translated. What Python calls gathers
-the kernels that it needs, each once, and optimises all of them together. LLVM decides which of them
-to copy to where they are called from.
+numba turns every function into a program of its own: it optimises it, makes machine code, and
+wraps it so that Python can call it. It then does this again inside each function that calls it.
+But only compiled code calls kernels. So a kernel stays as it was translated. An entry point
+gathers the kernels that it needs, each once, and optimises all of them together. LLVM decides which
+kernels to inline.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NumbaPass: Any = LoweringPass
 
 
 class _Translated(_NumbaLibrary):  # type: ignore[misc]
-    """The code of one kernel, as it was translated: for others to take in."""
+    """The code of one kernel, translated but not optimised; entry points link it in."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Left to whoever takes it in."""
+        """Do nothing: `Whole` optimises it."""
 
     def add_linking_library(self, library: Any) -> None:
         self._linking_libraries.append(library)
@@ -45,7 +45,7 @@ class Whole(_NumbaLibrary):  # type: ignore[misc]
     """The code of functions that Python calls, and of all kernels under them."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Done with everything else, in `_optimize_final_module`."""
+        """Do nothing: `_optimize_final_module` optimises everything together."""
 
     def finalize(self) -> None:
         """Gather the kernels, optimise, and make machine code."""
@@ -54,8 +54,8 @@ class Whole(_NumbaLibrary):  # type: ignore[misc]
         super().finalize()
 
     def _optimize_final_module(self) -> None:
-        # Nobody else sees the kernels, so LLVM may drop arguments that they do not use, and no
-        # other code that is loaded can be taken for theirs.
+        # Internal linkage hides the kernels from other modules. So LLVM may drop arguments that
+        # they do not use, and no code with the same name in another module can replace theirs.
         for function in self.get_defined_functions():
             if function.name not in self._called_by_python and function.linkage.name != "private":
                 function.linkage = "internal"
@@ -82,16 +82,16 @@ class _MakeKnown(_NumbaPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        key = object()  # numba has the function that Python calls here; any other key will do
+        key = object()  # numba uses the function that Python calls as the key; any key will do
         state.targetctx.insert_user_function(key, state["cr"].fndesc, [state.library])
         state["cr"] = state["cr"]._replace(cfunc=key)
         return True
 
 
 class _Compiler(_NumbaCompiler):  # type: ignore[misc]
-    """numba's compiler, which may be told that arguments do not overlap (`row_kernel`).
+    """numba's compiler, with a switch ``apart``: arguments do not overlap (`row_kernel`).
 
-    Otherwise every loop begins by comparing addresses, which in rows of twenty numbers takes as
+    Without it every loop begins by comparing addresses. In rows of twenty numbers that takes as
     long as the arithmetic. numba has the flag, but no option for it.
     """
 
@@ -101,7 +101,7 @@ class _Compiler(_NumbaCompiler):  # type: ignore[misc]
         """The passes that numba runs."""
         flags = self.state.flags
         flags.noalias = self.apart
-        flags.no_cfunc_wrapper = True  # for calls from C, which nobody makes
+        flags.no_cfunc_wrapper = True  # nobody calls these functions from C
         return super().define_pipelines()
 
     def _library(self, kind: Any) -> Any:
@@ -142,7 +142,7 @@ class _ApartWholeCompiler(WholeCompiler):
 
 
 class KernelDispatcher(_NumbaDispatcher):  # type: ignore[misc]
-    """A kernel. Where Python calls it, it is compiled once more, as a function for Python."""
+    """A kernel. If Python calls it, it is compiled once more, as a function for Python."""
 
     def __init__(
         self,
@@ -167,17 +167,18 @@ class KernelDispatcher(_NumbaDispatcher):  # type: ignore[misc]
         return made
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Find what a call from compiled code goes to.
+        """The code that a call from compiled code runs.
 
-        A constant is an argument like others: numba would translate the kernel once more for each.
+        A constant counts as any value of its type: numba would translate the kernel once more for
+        each constant.
         """
         named = {name: unliteral(kind) for name, kind in kws.items()}
         return super().get_call_template(tuple(map(unliteral, args)), named)
 
     def add_overload(self, cres: Any) -> None:
-        """Keep a kernel out of reach of Python."""
+        """Store the compiled kernel where only compiled code finds it."""
         self.overloads[tuple(cres.signature.args)] = cres
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
-        """Find what a call from Python goes to."""
+        """The function that a call from Python runs."""
         return self.for_python

@@ -1,14 +1,16 @@
-"""Parameters and state of a policy in one array, which is all that compiled code is handed.
+"""Parameters and state of a policy, packed into one array: the only argument of compiled code.
 
-Handing over an array costs more than the arithmetic of a small decision (measured: some 90 ns each,
-and a state has ten). So all of them live in one, and the state is a named tuple of views of it:
+Passing an array costs about 90 ns (measured), and a state has ten arrays: together more than the
+arithmetic of a small decision. So all of them share one array, and the state is a named tuple of
+views of it:
 
     [action bound, d, stale, busy, floor | parameters | where each array starts, its shape | arrays]
 
-All are floats, but for integers where an array starts and in its shape.
+Starts and shapes are integers; all other numbers are floats, unless an array holds integers.
 
-Compiled code runs without Python's lock. So a call claims the array, and a call from another thread
-meanwhile is refused: it would read numbers that are being written, and its own would be lost.
+Compiled code runs without Python's lock. So each call claims the array. A call from another thread
+in the meantime is refused: it would read numbers while they are being written, and its own changes
+would be lost.
 """
 
 from __future__ import annotations
@@ -27,20 +29,20 @@ from .compiling import COMPILING, entry_point, intrinsic, lean_kernel
 
 StateType = TypeVar("StateType", bound=tuple[Any, ...])
 
-# Positions in a packed array; the parameters come next. The last four before them belong to the
-# floor (`driftbandits.core.exploring`).
+# Positions in a packed array; the parameters come next. FLOOR to DRAWN belong to the floor
+# (`driftbandits.core.exploring`).
 ACTION_BOUND, DIM, STALE, BUSY, FLOOR, KEY_HIGH, KEY_LOW, DRAWN, FIRST_PARAMETER = range(9)
 
-# Values of STALE: what is computed from the sums (the factor, θ̂, β) is up to date; the sums have
-# changed since; or it was computed for a property, and a decision must compute it anew.
+# Values of STALE. FRESH: the factor, θ̂ and β agree with the sums. CHANGED: the sums have changed
+# since. LOOKED_AT: a property has computed them, and the next decision must compute them again.
 FRESH, CHANGED, LOOKED_AT = 0.0, 1.0, 2.0
 
 
 class Field(NamedTuple):
-    """What compiled code has to know of an array before it runs."""
+    """Type and dimensions of an array: compiled code needs them before it runs."""
 
     ndim: int
-    dtype: np.dtype[Any]  # of eight bytes, as all that is packed
+    dtype: np.dtype[Any]  # of eight bytes, like everything packed
 
 
 def fields_of(state: tuple[Any, ...]) -> tuple[Field, ...]:
@@ -49,9 +51,9 @@ def fields_of(state: tuple[Any, ...]) -> tuple[Field, ...]:
 
 
 def pack(head: Sequence[float], state: StateType) -> tuple[Array, StateType]:
-    """One array of ``head`` (all before the layout) and the arrays of a state.
+    """Pack ``head`` (all before the layout) and the arrays of a state into one array.
 
-    Returns it with the state as views of it.
+    Returns the packed array, and the state as views of it.
     """
     first = len(head) + sum(1 + array.ndim for array in state)
     layout: list[int] = []
@@ -74,7 +76,7 @@ def pack(head: Sequence[float], state: StateType) -> tuple[Array, StateType]:
 def views(
     packed: Array, state: type[StateType], fields: tuple[Field, ...], place: int
 ) -> StateType:
-    """The state of a packed array, whose layout is at ``place``."""
+    """The state as views of a packed array whose layout starts at ``place``."""
     end = place + sum(1 + field.ndim for field in fields)
     numbers = iter(packed.view(np.int64)[place:end].tolist())
     arrays = []
@@ -89,7 +91,7 @@ if COMPILING:
 
     @intrinsic
     def _exchange(typing_context: Any, packed: Any) -> Any:
-        """Set BUSY, and return whether it was set, in one step that no other thread can divide."""
+        """Set BUSY, and return whether it was set before, in one atomic step."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _busy_place(context, builder, signature.args[0], arguments[0])
@@ -100,7 +102,7 @@ if COMPILING:
 
     @intrinsic
     def release(typing_context: Any, packed: Any) -> Any:
-        """Clear BUSY, after all that was written before."""
+        """Clear BUSY; other threads then see all earlier writes."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _busy_place(context, builder, signature.args[0], arguments[0])
@@ -110,7 +112,7 @@ if COMPILING:
         return types.none(packed), generate
 
     def _busy_place(context: Any, builder: Any, kind: Any, packed: Any) -> Any:
-        """Where BUSY is, as an integer: there are no atomic exchanges of floats."""
+        """The address of BUSY as that of an integer: floats cannot be exchanged atomically."""
         data = make_array(kind)(context, builder, packed).data
         return builder.bitcast(cgutils.gep(builder, data, BUSY), ir.IntType(64).as_pointer())
 
@@ -127,7 +129,7 @@ else:
 
 @lean_kernel
 def claim(packed: Array) -> None:
-    """Take a packed array for this call alone, until `release`; an error where another one has."""
+    """Take a packed array for this call alone, until `release`; fails if another call holds it."""
     if _exchange(packed):
         raise RuntimeError(
             "two threads use one policy at the same time; hold a lock around its calls, or give "

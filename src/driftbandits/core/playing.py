@@ -1,6 +1,6 @@
-"""A block of rounds in one compiled call, with rewards at once or with some that come late.
+"""Plays a block of rounds in one compiled call; rewards come at once, or some come late.
 
-Every round does what the calls `select`, `advance` and `update` do, in the same order, so the bits
+Every round does what the calls `select`, `advance` and `update` do, in the same order. So the bits
 are the same.
 """
 
@@ -21,14 +21,14 @@ from .packing import CHANGED, STALE, claim, release
 
 
 def _unbound(*arguments: Any) -> Any:
-    """Placeholder in the template below, which `entry_points` replaces by a policy's own."""
+    """Placeholder that `entry_points` replaces with a policy's kernel."""
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
 unpack = choose = learn = advance = prepare = misses = late = fits = _unbound
 
-# Whether rewards may come late: another placeholder. Where it is False, numba leaves out what
-# follows from it, so that nobody else waits for that to compile.
+# Placeholder: whether rewards may come late. If it is False, numba drops the code for late rewards,
+# and the usual case compiles faster.
 LATE = True
 
 
@@ -48,11 +48,11 @@ def play_template(
 ) -> int:
     """Take the steps of a block from ``start`` on; see `Policy.play` and `Arrivals`.
 
-    Where no reward comes late, the steps are the rounds, and ``kept``, ``steps`` and ``waiting``
-    are not read.
+    If no reward comes late, the steps are the rounds, and ``kept``, ``steps`` and ``waiting`` are
+    not read.
 
-    Returns how many are taken by now, fewer than all where an array has to grow first; or REFUSED
-    where the shapes do not fit. A call that has begun and not finished keeps its claim.
+    Returns the number of steps taken so far. If that is fewer than all, an array has to grow first,
+    and the call keeps its claim on the policy. Returns REFUSED if the shapes do not fit.
     """
     if not fitting(actions, thetas, means, best, noise):
         return REFUSED

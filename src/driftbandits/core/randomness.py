@@ -1,7 +1,7 @@
 """Randomness by name: generators for drawing, and a tiny one that lives inside a state.
 
-No generator is shared and none is counted on: `stream` derives one from a seed and the names of
-what it is for, so that adding a policy, a thread or a replication changes no other number.
+No two purposes share a generator. `stream` derives one from a seed and the names of its purpose. So
+adding a policy, a thread or a replication changes no other number.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 
 @lean_kernel
 def threefry(k0: int, k1: int, c0: int, c1: int) -> tuple[int, int]:
-    """Two random words of 32 bits from a key and a counter, of two such words each.
+    """Two random words of 32 bits, from the key (k0, k1) and the counter (c0, c1), also of 32 bits.
 
-    Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, 2011): draw number c of the stream
-    of a key can be made without those before it.
+    Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, 2011). Draw number c of a key's
+    stream needs none of the draws before it.
     """
     keys = (k0, k1, 0x1BD1_1BDA ^ k0 ^ k1)
     x0, x1 = (c0 + k0) & _WORD, (c1 + k1) & _WORD

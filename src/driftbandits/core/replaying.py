@@ -1,4 +1,4 @@
-"""Many events in one compiled call: the check of all of them, and the loop that runs them.
+"""Many events in one compiled call: one function checks them all, another runs them.
 
 Every event does what its own entry point does (`driftbandits.core.entry_points`), in the same
 order: fits, prepare, choose, advance, learn. So the bits are the same.
@@ -33,7 +33,7 @@ from .packing import CHANGED, FRESH, STALE, claim, release
 
 
 def _unbound(*arguments: Any) -> Any:
-    """Placeholder in the template below, which `entry_points` replaces by a policy's own."""
+    """Placeholder that `entry_points` replaces with a policy's kernel."""
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
@@ -43,7 +43,7 @@ propensities = fits = amend = forget = _unbound
 
 @lean_kernel
 def _event_is_right(packed: Array, kind: int, rows: Array, values: Array, clock: float) -> bool:
-    """Whether an event could be handed in as a call when the clock stands at ``clock``."""
+    """Whether the call that an event stands for is valid when the clock is at ``clock``."""
     value = values[VALUE]
     if kind == ADVANCE:
         return bool(value > 0.0 and can_close(clock, value))
@@ -73,7 +73,7 @@ def _first_wrong(
     rows: Array,
     clock: float,
 ) -> int:
-    """The first event that cannot be, or −1, from a clock that stands at ``clock``."""
+    """Index of the first event that is not valid, or −1; the clock starts at ``clock``."""
     closed = False  # whether the event before has closed a round with a reward
     for i in range(kinds.size):
         kind, start, size = kinds[i], starts[i], counts[i]
@@ -111,15 +111,15 @@ def replay_template(
 ) -> int:
     """Run the events from ``start`` on, which must have passed `first_wrong`.
 
-    Returns how many are done by now, fewer than all where an array has to grow first, or where an
-    amendment knows no observation (``found[0]`` is then 0). ``chosen`` and ``chances`` (n,) get
-    the choices and their propensities.
+    Returns the number of events done so far. If that is fewer than all, either an array has to grow
+    first, or an amendment has found no observation (``found[0]`` is then 0). ``chosen`` and
+    ``chances`` (n,) get the choices and their propensities.
     """
     dim, widest = rows.shape[1], 1
     for i in range(kinds.size):
         if kinds[i] in (SELECT, DECIDE):
             widest = max(widest, counts[i])
-    # Cut to the size of each set of actions: compiled code knows whole, contiguous arrays only.
+    # Each set of actions gets a part of its own size: kernels take contiguous arrays only.
     room, scratch_room = np.empty((dim + 2) * widest), np.empty((dim + 2) * (widest + 3))
     claim(packed)
     parameters, state = unpack(packed)

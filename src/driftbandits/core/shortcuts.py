@@ -1,6 +1,6 @@
-"""What numba does again and again while it compiles, done once.
+"""Faster compiling: numba repeats some work many times; here it is done once.
 
-The code that comes out is the same.
+The compiled code stays the same.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _NumbaFlags: Any = ConfigStack
 
 @contextmanager
 def shortcuts(target: Any) -> Iterator[None]:
-    """Take them while compiling for ``target``; the compiler's lock must be held."""
-    target.refresh()  # what was imported since the last time counts
+    """Use the shortcuts while compiling for ``target``; the caller holds the compiler's lock."""
+    target.refresh()  # load the registries of modules imported since the last time
     with ExitStack() as stack:
         stack.enter_context(_without_collections())
         stack.enter_context(_replaced(target, "load_additional_registries", _known(target)))
@@ -30,9 +30,10 @@ def shortcuts(target: Any) -> Iterator[None]:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Without looking for garbage: compiling makes millions of objects, and hardly any of it.
+    """Turn off garbage collection.
 
-    Looking through them again and again takes a seventh of the time.
+    Compiling makes millions of objects, and hardly any garbage. Searching through them again and
+    again takes a seventh of the time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -45,7 +46,7 @@ def _without_collections() -> Iterator[None]:
 
 @contextmanager
 def _replaced(owner: Any, name: str, value: Callable[..., Any]) -> Iterator[None]:
-    """With another attribute, of an object or a class."""
+    """Replace an attribute of an object or a class for a while."""
     before = vars(owner).get(name)
     setattr(owner, name, value)
     try:
@@ -55,7 +56,7 @@ def _replaced(owner: Any, name: str, value: Callable[..., Any]) -> Iterator[None
 
 
 def _known(target: Any) -> Callable[[], None]:
-    """`load_additional_registries`, without importing once more all that may have some.
+    """A `load_additional_registries` that installs known registries, and imports nothing again.
 
     numba calls it a thousand times: whenever it makes code that handles an array.
     """
@@ -68,18 +69,20 @@ def _known(target: Any) -> Callable[[], None]:
 
 
 def _remembering() -> Callable[..., Any]:
-    """`get_call_type`: what a built-in function or operator means for the types of its arguments.
+    """A `get_call_type` that remembers its answers.
 
-    numba tries one candidate after the other, and asks the same for every ``array[i]`` (measured:
-    1.5 of 10 s, and of 5,204 questions 268 differ). Compiler flags belong to the question, since
-    some answers are functions that are compiled with them.
+    It finds the implementation of a built-in function or operator for given argument types. numba
+    tries one candidate after the other, and does so again for every ``array[i]`` (measured: 1.5 of
+    10 s; only 268 of 5,204 calls differ). Compiler flags are part of the key, since some
+    implementations are functions compiled with these flags.
     """
     find = _NumbaFunction.get_call_type
     found: dict[Any, list[tuple[dict[str, Any], Any, Any]]] = {}
 
     def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         flags = _NumbaFlags.top_or_none()
-        # Those that are set. numba compares all of them, by name, and hashes the names alone.
+        # Only the flags that are set. numba would compare all flags, by name, and its hash covers
+        # only the names.
         chosen = flags._values if flags else {}
         answers = found.setdefault((self.key, args, tuple(kws.items())), [])
         for before, signature, implementation in answers:
@@ -87,7 +90,7 @@ def _remembering() -> Callable[..., Any]:
                 self._impl_keys[signature.args] = implementation
                 return signature
         signature = find(self, context, args, kws)
-        # A copy: the compiler may change its own.
+        # A copy: the compiler may change its own flags later.
         answers.append((dict(chosen), signature, self._impl_keys[signature.args]))
         return signature
 

@@ -1,4 +1,4 @@
-"""Several files of one folder, replaced all together or not at all.
+"""Replaces several files of one folder, all together or not at all.
 
 The new files are written to a hidden folder, ``.saving``. Renaming it to ``.saved`` is the one step
 that decides: before it the old files count, after it the new ones. Only then do the new files move
@@ -22,8 +22,8 @@ _UNDECIDED, _DECIDED = ".saving", ".saved"
 def replace_files(folder: Path, *, last: str) -> Iterator[Path]:
     """A hidden folder whose files replace those of ``folder`` when the block ends.
 
-    ``last`` is the file that moves last: one that lists the others, so that a reader who starts
-    from it sees files that belong together.
+    ``last`` is the file that moves last. It should list the others: a reader that starts from it
+    then sees files that belong together.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
@@ -50,7 +50,7 @@ def place_of(folder: Path, name: str, *, last: str) -> Path:
 
 
 def _move(folder: Path, last: str) -> None:
-    """Move the files that were decided on to where they belong, if there are any."""
+    """Move the files of ``.saved``, if any, to where they belong."""
     decided = folder / _DECIDED
     if not decided.exists():
         return

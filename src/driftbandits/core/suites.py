@@ -1,6 +1,6 @@
-"""Functions for Python that are made of the same kernels: compiled together, and kept together.
+"""Suites: functions for Python that share kernels, compiled together and cached together.
 
-The first call of one of them compiles all, or loads all from disk. So the kernels that they share
+The first call of one function compiles the whole suite, or loads it from disk. So shared kernels
 are translated, optimised and stored once.
 """
 
@@ -36,7 +36,7 @@ class EntryPoint(_NumbaDispatcher):  # type: ignore[misc]
 
 
 class Member(EntryPoint):
-    """A function of a suite. Arguments of other types than the suite's are compiled for apart."""
+    """A function of a suite. For argument types other than the suite's it is compiled alone."""
 
     def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
         super().__init__(function, options)
@@ -50,7 +50,7 @@ class Member(EntryPoint):
 
 
 class Compiled(NamedTuple):
-    """What was compiled of a suite: one library, and a result for each function."""
+    """A compiled suite: one library, and one result per function."""
 
     results: tuple[Any, ...]
 
@@ -61,7 +61,7 @@ class Compiled(NamedTuple):
 
 
 class Suite:
-    """The functions ``members`` for the argument types ``signatures``, not compiled so far."""
+    """The functions ``members`` for the argument types ``signatures``, not compiled yet."""
 
     def __init__(
         self, members: Sequence[Member], signatures: Sequence[tuple[Any, ...]], cache: Any
@@ -72,7 +72,7 @@ class Suite:
             member.suite = self
 
     def provide(self) -> None:
-        """Load or compile all of them, unless that was done before."""
+        """Load or compile all functions, unless that was done before."""
         with _NumbaLock:
             if self._provided:
                 return
@@ -117,7 +117,7 @@ class Suite:
 
 
 def _executable(result: Any) -> Any:
-    """``result`` with the function that Python calls, after everything was translated."""
+    """``result`` with the function that Python calls; all functions must be translated first."""
     function = result.target_context.get_executable(
         result.library, result.fndesc, result.environment
     )
@@ -125,7 +125,7 @@ def _executable(result: Any) -> Any:
 
 
 def reduced(compiled: Compiled) -> Any:
-    """``compiled`` as numba's cache pickles it: the code once, and what belongs to a function."""
+    """``compiled`` in a form that can be pickled: the code once, then the data of each function."""
     functions = []
     for result in compiled.results:
         result.fndesc.typemap = result.fndesc.calltypes = None  # not needed, and large
@@ -134,7 +134,7 @@ def reduced(compiled: Compiled) -> Any:
 
 
 def rebuilt(target: Any, payload: Any) -> Compiled:
-    """What `reduced` was given, in another process."""
+    """The inverse of `reduced`, in another process."""
     code, functions = payload
     library = target.codegen().unserialize_library(code)
     results = []

@@ -1,10 +1,10 @@
 """Parameters and state for compiled code: the address of a packed array, read field by field.
 
-A named tuple of ten arrays is a hundred numbers to hand from kernel to kernel, and most of what the
-compiler had to read was that (measured: AdaptiveLinUCB has 17 arrays; half of its code). So kernels
-hand on one address instead. A field is made from what the packed array says of it, where it is
-asked for. Its place and shape do not change during a call, and the optimiser is told so: it reads
-them once, outside of all loops.
+A named tuple of ten arrays is a hundred numbers to pass from kernel to kernel. Passing them made up
+much of the code to compile (measured: half of it for AdaptiveLinUCB, which has 17 arrays). So
+kernels pass one address instead. Where a kernel uses a field, its place and shape are read from the
+packed array. They do not change during a call. The optimiser knows this, and reads them once,
+outside of all loops.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Unpacked(_NumbaType):  # type: ignore[misc]
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """What functions that are handed this have in their names, which need not be unique."""
+        """How this type appears in the names of compiled functions; it need not be unique."""
         return self._owner.__name__, ()
 
 
@@ -62,7 +62,7 @@ class _FieldTypes(_NumbaAttributes):  # type: ignore[misc]
     key = Unpacked
 
     def generic_resolve(self, owner: Any, name: str) -> Any:
-        """The type of a field; None where there is none of this name."""
+        """The type of a field; None if there is no field of this name."""
         return owner.fields[name][0] if name in owner.fields else None
 
 
@@ -83,9 +83,9 @@ def _field(context: Any, builder: Any, owner: Any, packed: Any, name: str) -> An
 
 
 def _read(context: Any, builder: Any, kind: Any, packed: Any, place: int) -> Any:
-    """A parameter; or an array, from its place and shape.
+    """Read a parameter, or build an array from its place and shape.
 
-    The array owns nothing; the packed one must outlive it, as an argument does.
+    The array does not own its memory: the packed array must outlive it, as an argument does.
     """
     if not isinstance(kind, types.Array):
         return _unchanging(builder, packed, place)

@@ -1,4 +1,4 @@
-"""Environments: parameter paths, action sets, noise and delays, to be combined."""
+"""Environments, built from a parameter path, an action set, noise and delays."""
 
 from ..core.blocks import Arrivals, Block, Waiting
 from .actions import (

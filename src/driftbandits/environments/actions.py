@@ -1,8 +1,8 @@
-"""Action sets: what can be played, round after round.
+"""Action sets: the actions that a policy can choose from in each round.
 
 A set is a frozen description. ``start(generator)`` opens it at round 1 and returns a function that
-gives the actions of the next n rounds as columns, shape (n, d, K); a set that never changes gives
-(1, d, K).
+gives the actions of the next n rounds as columns, shape (n, d, K). A set that never changes gives
+shape (1, d, K).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Draw = Callable[[int], Array]
 
 
 class ActionSet(Protocol):
-    """What an environment asks of an action set."""
+    """The interface of an action set."""
 
     @property
     def dim(self) -> int:
@@ -37,9 +37,9 @@ class ActionSet(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ClippedCube:
-    """Fresh actions each round, uniform on [−1, 1]^d, scaled to norm 1 where they are longer.
+    """Fresh actions each round, uniform on [−1, 1]^d; those longer than 1 are scaled to norm 1.
 
-    This is what the paper draws. In two dimensions it puts mass 1 − π/4 on the unit circle.
+    The paper draws its actions like this. In two dimensions, mass 1 − π/4 is on the unit circle.
 
     Attributes:
         dim: Length d of an action.
@@ -126,11 +126,11 @@ def canonical_basis(dim: int) -> Catalogue:
 
 @dataclass(frozen=True, kw_only=True)
 class Kronecker:
-    """e_i ⊗ x: one fresh context x a round, and a block of parameters of its own for each arm.
+    """e_i ⊗ x: one fresh context x per round, and a separate block of parameters for each arm.
 
     Attributes:
-        contexts: Where x comes from: an action set of count 1.
-        arms: Number K of arms; the dimension is K times that of a context.
+        contexts: The action set that x is drawn from; its count must be 1.
+        arms: Number K of arms. The dimension is K times the dimension of a context.
     """
 
     contexts: ActionSet
@@ -165,10 +165,10 @@ class Kronecker:
 
 @dataclass(frozen=True)
 class Pools:
-    """One action a round from each of several pools, drawn with replacement.
+    """One action per round from each of several pools, drawn with replacement.
 
     Attributes:
-        pools: Arrays of shape (n, d), one a pool.
+        pools: One array of shape (n, d) per pool.
     """
 
     pools: tuple[Any, ...]
@@ -205,7 +205,7 @@ class Pools:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnActions:
-    """Actions from a function of yours, called once per round.
+    """Actions from your own function, called once per round.
 
     Attributes:
         function: ``function(round, generator)`` returns the actions of a round, shape (K, d).
@@ -286,7 +286,7 @@ def _check_sizes(dim: int, count: int) -> None:
 
 
 def _clip(columns: Array) -> None:
-    """Take draws from [0, 1) to [−1, 1), then every column longer than 1 to norm 1."""
+    """Map draws from [0, 1) to [−1, 1), then scale every column longer than 1 to norm 1."""
     rounds, dim, count = columns.shape
     scales = np.empty(count)
     for t in range(rounds):

@@ -1,4 +1,4 @@
-"""What happens to arms: they wear out, and new ones are launched."""
+"""Arms that wear out, and arms that are launched later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rotting:
 
     Attributes:
         heights: Means in round 1, shape (d,).
-        lives: Rounds in which a mean falls to 1/e of itself, shape (d,); above 0.
+        lives: Number of rounds in which each mean falls by a factor e, shape (d,); above 0.
     """
 
     heights: Any
@@ -49,14 +49,14 @@ class Rotting:
 
 @dataclass(frozen=True, kw_only=True)
 class Launches:
-    """Arms e_1, …, e_d of which the last ones are launched later.
+    """Arms e_1, …, e_d; the last of them are launched later.
 
-    Until then arm 1 stands in their place, so that the number of actions stays the same.
+    Until its launch, an arm is replaced by a copy of arm 1, so the number of actions is constant.
 
     Attributes:
         dim: Number d of arms.
-        rounds: First rounds of the last arms, in their order; at least one arm is there from the
-            start.
+        rounds: First round of each late arm, in the order of the arms. At least one arm must be
+            there from the start.
     """
 
     dim: int

@@ -1,8 +1,8 @@
 """Contexts and a payoff parameter learned from Criteo's attribution log.
 
 The log is one gzipped, tab-separated file with a header and the 22 columns of `COLUMNS`. Its
-licence forbids shipping it, so `load_criteo` takes the path of the user's own copy, or of a
-stand-in written by `criteo_standin.write_standin`; the result says which of the two it was.
+licence forbids shipping it. So `load_criteo` takes the path of the user's own copy, or of a
+stand-in written by `criteo_standin.write_standin`. The result says which of the two it was.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ COLUMNS: Final = (
     *(f"cat{i}" for i in range(1, 10)),
 )
 
-# The mark of a stand-in is in its data, so that it survives recompression, shuffling and `head`:
-# all ten categorical ids of a row are REMAINDER modulo MODULUS. A genuine row is so by accident
-# with probability 101^-10.
+# A stand-in is marked in its data, so the mark survives recompression, shuffling and `head`:
+# all ten categorical ids of a row are REMAINDER modulo MODULUS. A genuine row has this mark by
+# accident with probability 101^-10.
 STANDIN_MODULUS: Final = 101
 STANDIN_REMAINDER: Final = 37
 
-_BLOCK_BYTES: Final = 1 << 20  # of text parsed at a time; the reader runs ahead by up to 32 blocks
+_BLOCK_BYTES: Final = 1 << 20  # text parsed at a time; the reader reads up to 32 blocks ahead
 _HEADER_BYTES: Final = 4096  # the true header has 215
 
 
@@ -48,23 +48,23 @@ class CriteoFileError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CriteoContexts:
-    """Two pools of contexts and the parameter that pays them, scaled for the linear model.
+    """Two pools of contexts and the payoff parameter θ, scaled for the linear model.
 
-    Every context has ‖a‖ ≤ L = 1 and Σⱼ |aⱼ θⱼ| ≤ 1, hence |⟨a, θ′⟩| ≤ 1 for θ and for every θ′
-    that differs from it in the signs of some coordinates. `theta_norm` is the S of all of them.
+    Every context has ‖a‖ ≤ L = 1 and Σⱼ |aⱼ θⱼ| ≤ 1. Hence |⟨a, θ′⟩| ≤ 1 for θ and for every θ′
+    that differs from θ only in the signs of coordinates. All of them have S = `theta_norm`.
 
     Attributes:
         clicked: Contexts of clicked banners, shape (n, d) with n ≤ pool_size; read-only.
-        not_clicked: Contexts of the others, shape (m, d) with m ≤ pool_size; read-only.
+        not_clicked: Contexts of banners not clicked, shape (m, d) with m ≤ pool_size; read-only.
         theta: The parameter, shape (d,); read-only.
         rows_read: Rows of the file.
-        click_rate: Share of clicks in all rows.
-        sampled_clicked: Clicked rows that the features and theta were fitted on.
-        sampled_not_clicked: Rows without a click that they were fitted on.
-        levels: Distinct categorical values in the sample: one-hot columns before the SVD.
+        click_rate: Share of clicked rows in the file.
+        sampled_clicked: Number of clicked rows that the features and theta were fitted on.
+        sampled_not_clicked: Number of rows without a click that they were fitted on.
+        levels: Number of distinct categorical values in the sample: one-hot columns before the SVD.
         residual_variance: Variance of a click around its regression, before payoffs were shrunk.
-        payoff_scale: ⟨a, θ⟩ / (fitted click rate less its mean), at most 1.
-        standin: Whether they come from the stand-in: whatever shows them has to say so.
+        payoff_scale: ⟨a, θ⟩ / (fitted click rate − its mean), at most 1.
+        standin: Whether the file was the stand-in. Any output that shows these numbers must say so.
     """
 
     clicked: Floats
@@ -86,7 +86,7 @@ class CriteoContexts:
 
     @property
     def theta_norm(self) -> float:
-        """‖θ‖, the S that a policy is to be given; changes of sign leave it as it is."""
+        """S = ‖θ‖, for policies. Changes of sign do not change it."""
         return float(np.linalg.norm(self.theta))
 
 
@@ -101,24 +101,25 @@ def load_criteo(
 ) -> CriteoContexts:
     """Learn `dim` features and θ from the log at `path`, and draw the two pools of contexts.
 
-    The file is read once, in blocks. Of the clicked rows and of the others, uniform samples of
-    at most `sample_size` each are kept, so memory does not grow with the file. Campaign and
-    cat1..cat9 are one-hot encoded and reduced by a truncated SVD; θ is the least-squares
-    regression of click on these features, with an intercept. Everything is fitted on the two
-    samples together, each weighted to its share of the file.
+    The file is read once, in blocks. Two uniform samples are kept, one of the clicked rows and
+    one of the other rows, with at most `sample_size` rows each. So memory does not grow with the
+    file. Campaign and cat1..cat9 are one-hot encoded and reduced by a truncated SVD; θ is the
+    least-squares regression of click on these features, with an intercept. Everything is fitted
+    on the two samples together, each weighted to its share of the file.
 
-    The intercept is dropped, and the features are centred: ⟨a, θ⟩ is the fitted click rate less
-    the mean one. A payoff common to all actions changes no regret, but would use up a part of
-    the range |⟨a, θ⟩| ≤ 1.
+    The intercept is dropped and the features are centred: ⟨a, θ⟩ is the fitted click rate minus
+    the mean click rate. A payoff common to all actions changes no regret, but would use up a part
+    of the range |⟨a, θ⟩| ≤ 1.
 
-    A pool is the first `pool_size` rows of its sample, without repetition: where the file has
-    fewer such rows the pool is smaller, and its length says so.
+    A pool is the first `pool_size` rows of its sample, without repetition. If the file has fewer
+    such rows, the pool is smaller.
 
-    Scaling: all contexts are divided by the largest norm in the pools, and θ multiplied by it,
-    which makes L = 1 and changes no payoff. Where some Σⱼ |aⱼ θⱼ| still exceeds 1, θ is divided
-    by the largest, so that payoffs stay in [-1, 1] after any change of signs, too. Common factors
-    keep the geometry: the features are not whitened, and those of small variance stay small.
-    S = ‖θ‖ is near 1.6 on the stand-in; forcing S = 1 would weaken payoffs against the noise.
+    Scaling: all contexts are divided by the largest norm in the pools and θ is multiplied by it,
+    which makes L = 1 and changes no payoff. If some Σⱼ |aⱼ θⱼ| still exceeds 1, θ is divided by
+    the largest of these sums, so that payoffs stay in [-1, 1] after any change of signs. Common
+    factors keep the geometry: the features are not whitened, and features of small variance stay
+    small. S = ‖θ‖ is near 1.6 on the stand-in; forcing S = 1 would weaken payoffs against the
+    noise.
 
     `progress(rows_read, fraction_of_bytes)` is called after every block. The result depends on
     the rows of the file and on `seed`, not on how the file is compressed or cut into blocks.
@@ -162,7 +163,7 @@ def _check_sizes(*, dim: int, pool_size: int, sample_size: int) -> None:
 
 
 def _check_header(path: Path) -> None:
-    """Refuse anything but a gzip file whose first line is `COLUMNS`."""
+    """Raise an error unless this is a gzip file whose first line is `COLUMNS`."""
     with path.open("rb") as raw:
         magic = raw.read(2)
     if not magic:
@@ -195,7 +196,7 @@ def _check_columns(path: Path, names: list[str]) -> None:
 
 def _blocks(path: Path) -> Iterator[tuple[Ints, Ints, float]]:
     """Yield click (n,), categorical ids (n, 10) and the fraction of bytes read, block by block."""
-    import pyarrow as pa  # here, so that importing the package does not load it
+    import pyarrow as pa  # imported here, so that importing the package does not load it
     from pyarrow import csv
 
     used = ("click", *CATEGORICAL)
@@ -204,7 +205,7 @@ def _blocks(path: Path) -> Iterator[tuple[Ints, Ints, float]]:
         try:
             reader = csv.open_csv(
                 text,
-                # Threads would read ahead by as much as they find time for.
+                # Threads would read ahead without a limit.
                 read_options=csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
                 parse_options=csv.ParseOptions(delimiter="\t", quote_char=False),
                 convert_options=csv.ConvertOptions(
@@ -231,7 +232,7 @@ def _check_click(path: Path, click: Ints) -> None:
 
 
 def _named_column(error: Exception) -> str:
-    """The parser's message with column names where it counts columns from 0."""
+    """The parser's message with column names in place of column numbers."""
     return re.sub(r"column #(\d+)", lambda match: f"column {COLUMNS[int(match[1])]}", str(error))
 
 
@@ -239,7 +240,7 @@ def _named_column(error: Exception) -> str:
 
 
 class _Reservoir:
-    """A uniform sample without replacement of at most `size` of the rows shown to it.
+    """A uniform sample, without replacement, of at most `size` of the rows passed to `show`.
 
     Each row comes with an independent uniform key, and the sample is the rows with the smallest
     keys. Candidates are buffered to twice the size and then pruned, so that most rows cost one
@@ -249,12 +250,12 @@ class _Reservoir:
     def __init__(self, *, size: int) -> None:
         self.rows = 0  # shown so far
         self._size = size
-        self._bar = np.inf  # no row with a larger key can enter any more
+        self._bar = np.inf  # rows with a larger key cannot enter the sample
         self._keys: list[Floats] = []
         self._ids: list[Ints] = []
 
     def show(self, keys: Floats, ids: Ints) -> None:
-        """Offer the rows `ids` (n, 10) with their `keys` (n,)."""
+        """Consider the rows `ids` (n, 10) with their `keys` (n,)."""
         self.rows += len(keys)
         entering = keys < self._bar
         self._keys.append(keys[entering])
@@ -276,22 +277,22 @@ class _Reservoir:
 
 
 class _Sample(NamedTuple):
-    """Uniform samples of the clicked rows and of the others, the clicked ones first."""
+    """Uniform samples of the clicked rows and of the other rows, the clicked rows first."""
 
     ids: Ints  # (n, 10)
     click: Floats  # (n,), 1 then 0
-    weights: Floats  # (n,), the number of rows of the file that a sampled one stands for
+    weights: Floats  # (n,), the number of rows of the file per sampled row
     clicked: int  # number of clicked rows in the sample
-    rows_clicked: int  # and in the file
+    rows_clicked: int  # number of clicked rows in the file
     rows_read: int
 
 
 def _sample(path: Path, *, size: int, seed: int, progress: Progress | None) -> _Sample:
-    """Read the file once, keeping at most `size` rows of either class."""
+    """Read the file once, keeping at most `size` clicked rows and `size` other rows."""
     rng = np.random.default_rng(seed)
     clicked, others = _Reservoir(size=size), _Reservoir(size=size)
     for click, ids, fraction in _blocks(path):
-        keys = rng.random(len(click))  # one a row whatever its class: blocks change nothing
+        keys = rng.random(len(click))  # one per row of either class, so blocks change nothing
         for value, reservoir in ((1, clicked), (0, others)):
             reservoir.show(keys[click == value], ids[click == value])
         if progress is not None:
@@ -328,7 +329,7 @@ def _is_standin(ids: Ints) -> bool:
 
 def _one_hot(ids: Ints) -> sparse.csr_array:
     """Indicators of the levels that occur in each column of `ids` (n, 10), side by side."""
-    from scipy import sparse  # much to load, and only here
+    from scipy import sparse  # slow to load, and only needed here
 
     n, columns = ids.shape
     indices = np.empty((n, columns), dtype=np.int64)
@@ -344,8 +345,8 @@ def _one_hot(ids: Ints) -> sparse.csr_array:
 def _features(path: Path, one_hot: sparse.csr_array, weights: Floats, *, dim: int) -> Floats:
     """Rows projected on the `dim` leading right singular vectors of W^½ X and centred, (n, dim).
 
-    The start vector of the iteration is fixed, and each singular vector is turned so that its
-    entry of largest magnitude is positive: the features are a function of the sample.
+    The start vector of the iteration is fixed, and each singular vector has the sign that makes
+    its entry of largest magnitude positive. So the features depend only on the sample.
     """
     from scipy import sparse
     from scipy.sparse.linalg import svds
@@ -379,9 +380,9 @@ def _regress(features: Floats, click: Floats, weights: Floats) -> tuple[Floats, 
 def _scale(
     clicked: Floats, not_clicked: Floats, theta: Floats
 ) -> tuple[Floats, Floats, Floats, float]:
-    """Scale to max ‖a‖ = 1 and max Σⱼ |aⱼ θⱼ| ≤ 1; the last value is what payoffs shrank by."""
+    """Scale to max ‖a‖ = 1 and max Σⱼ |aⱼ θⱼ| ≤ 1; the last value is the factor on payoffs."""
     contexts = np.concatenate([clicked, not_clicked])
-    # A hair more than the largest, so that rounding cannot carry any context past the bound.
+    # Slightly more than the largest, so that rounding cannot push any context past the bound.
     length = np.linalg.norm(contexts, axis=1).max() * (1 + 1e-12)
     payoff = (np.abs(contexts) @ np.abs(theta)).max() * (1 + 1e-12)
     payoff_scale = 1.0 / max(1.0, payoff)

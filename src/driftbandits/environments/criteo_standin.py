@@ -1,21 +1,21 @@
 """A stand-in for Criteo's attribution log, for machines that have no copy of it.
 
-Same 22 columns, cardinalities, skew and click rate, written as the same gzipped TSV and read by
-the same loader, which recognises it.
+It has the same 22 columns, cardinalities, skew and click rate. It is written as the same gzipped
+TSV and read by the same loader, which recognises it.
 
-Its columns depend on each other, as those of traffic do: most rows belong to a segment, and a
-segment has its campaign and its level of every category. The other rows stray: their columns are
-independent, and through them every level occurs. Clicks follow a logistic model of the categories
-with random effects. So the features have a spectrum that decays, most contexts lie in a few
-directions that are learned soon, and a change shows against the width of a confidence set.
+Its columns depend on each other, as in real traffic. Most rows belong to a segment, and a segment
+has one campaign and one level of every category. The other rows are strays: their columns are
+independent, so that every level occurs. Clicks follow a logistic model of the categories with
+random effects. So the spectrum of the features decays, most contexts lie in a few directions that
+are learned early, and a change is visible against the width of a confidence set.
 
-The number of segments, the share of the strays and the strength of the effects were chosen for
-the Criteo experiment to be able to show what was published. With independent columns dLinUCB never
-detects the change, with effects a fifth stronger it nearly always does. Which coordinates change
-sign matters as much: the shape is that of the experiment's own seed, 0. With seed 1 half of the
-runs detect; with 2 and 3 none does, the change costs LinUCB little, and SW-LinUCB never makes up
-for its slower start. What is learned from the stand-in is really learned, but it is no evidence
-about Criteo's log, nor for the published result.
+The number of segments, the share of strays and the strength of the effects were chosen so that the
+Criteo experiment can show the published result. With independent columns dLinUCB never detects the
+change; with effects a fifth stronger it nearly always does. Which coordinates change sign matters
+as much: the published shape appears with the experiment's seed, 0. With seed 1 half of the runs
+detect the change. With seeds 2 and 3 none does, the change costs LinUCB little, and SW-LinUCB never
+makes up for its slower start. Features and θ are really learned from the stand-in, but it is no
+evidence about Criteo's log, nor for the published result.
 """
 
 import gzip
@@ -40,21 +40,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEVELS: Final = dict(zip(CATEGORICAL, (675, 9, 70, 1829, 21, 51, 30, 57196, 11, 30), strict=True))
-VERSION: Final = 2  # of the generator: for the names of files that are kept
+VERSION: Final = 2  # version of the generator, part of the names of cached files
 CLICK_RATE: Final = 0.361
 SECONDS: Final = int(30.9 * 86_400)
 
 _SKEW: Final = 1.0  # the k-th level of a column has probability ∝ k^-_SKEW
 _SEGMENTS: Final = 16
 _EVENNESS: Final = 4  # the k-th segment has a share ∝ 1 / (k + _EVENNESS)
-_STRAY: Final = 0.05  # rows of no segment
+_STRAY: Final = 0.05  # share of rows without a segment
 _EFFECT: Final = 2.3  # on the log-odds of a click, divided by the logarithm of the cardinality
-_CALIBRATION_ROWS: Final = 200_000  # drawn to find the intercept that gives CLICK_RATE
+_CALIBRATION_ROWS: Final = 200_000  # rows drawn to find the intercept that gives CLICK_RATE
 _ROWS_PER_USER: Final = 2.7
 _CLICK_CONVERSION: Final = 0.08  # rate of conversions after a click
-_VIEW_CONVERSION: Final = 0.03  # and without one
-_ATTRIBUTION: Final = 0.55  # of the conversions after a click
-_CLICKED_BEFORE: Final = 0.4  # rows whose user has clicked earlier
+_VIEW_CONVERSION: Final = 0.03  # rate of conversions without a click
+_ATTRIBUTION: Final = 0.55  # share of the conversions after a click
+_CLICKED_BEFORE: Final = 0.4  # share of rows whose user has clicked earlier
 _DAY: Final = 86_400
 _HASH_RANGE: Final = 1 << 25
 _CHUNK: Final = 65_536  # rows
@@ -73,7 +73,7 @@ def write_standin(path: str | Path, *, rows: int = 200_000, seed: int = 0) -> No
     try:
         with (
             partial.open("wb") as raw,
-            # No name and no time in the archive's header, or equal contents would differ.
+            # No name and no time in the header, so that equal contents give equal files.
             gzip.GzipFile("", "wb", _COMPRESSION, raw, mtime=0) as text,
         ):
             _write(text, rows=rows, seed=seed)
@@ -83,7 +83,7 @@ def write_standin(path: str | Path, *, rows: int = 200_000, seed: int = 0) -> No
 
 
 def _write(text: gzip.GzipFile, *, rows: int, seed: int) -> None:
-    import pyarrow as pa  # here, so that importing the package does not load it
+    import pyarrow as pa  # imported here, so that importing the package does not load it
     from pyarrow import csv
 
     text.write(("\t".join(COLUMNS) + "\n").encode())
@@ -94,22 +94,22 @@ def _write(text: gzip.GzipFile, *, rows: int, seed: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Column:
-    """A categorical column: the ids of its levels, how frequent they are, and what they do."""
+    """A categorical column: the ids, frequencies and effects of its levels."""
 
     ids: Ints  # (levels,), distinct
     cumulative: Floats  # (levels,), of the levels' probabilities
     effects: Floats  # (levels,), on the log-odds of a click
-    of_segment: Ints  # (segments,), the level that the rows of a segment have
+    of_segment: Ints  # (segments,), the level of the rows of each segment
 
 
 def _position(cumulative: Floats, place: Floats) -> Ints:
-    """Which of the parts that share out [0, 1) each place is in."""
-    # Without the last entry, which may be rounded to less than the number looked up.
+    """The index of the part of [0, 1) that contains each place."""
+    # Without the last entry: rounding may make it smaller than a place.
     return np.searchsorted(cumulative[:-1], place, side="right")
 
 
 def _shares() -> Floats:
-    """How the rows that belong to a segment share out among them, (segments,)."""
+    """Share of each segment among the rows that belong to one, (segments,)."""
     weights: Floats = 1 / (np.arange(1, _SEGMENTS + 1) + _EVENNESS)
     return weights / float(weights.sum())
 
@@ -117,13 +117,13 @@ def _shares() -> Floats:
 def _column(rng: np.random.Generator, *, levels: int) -> _Column:
     weights = np.arange(1, levels + 1) ** -_SKEW
     cumulative = np.cumsum(weights / weights.sum())
-    # The segments share out [0, 1) too, in an order of the column's own, and have the levels at
-    # their midpoints: the more frequent a level, the more of them have it.
+    # The segments divide [0, 1) too, in a random order for each column. A segment has the level at
+    # its midpoint: the more frequent a level, the more segments have it.
     shares, order = _shares(), rng.permutation(_SEGMENTS)
     midpoints = np.empty(_SEGMENTS)
     midpoints[order] = np.cumsum(shares[order]) - shares[order] / 2
     return _Column(
-        # Numbers of up to eight digits that look hashed, and carry the mark of a stand-in.
+        # Numbers of up to eight digits that look hashed and carry the mark of a stand-in.
         ids=STANDIN_REMAINDER + STANDIN_MODULUS * rng.choice(300_000, levels, replace=False),
         cumulative=cumulative,
         # Coarse columns matter most: effects of rare levels would be lost to a truncated SVD.
@@ -156,7 +156,7 @@ def _chunks(*, rows: int, seed: int) -> Iterator[dict[str, Ints | Floats]]:
         size = min(_CHUNK, rows - start)
         ids, log_odds = _draw(rng, columns, size)
         click = (rng.random(size) < expit(intercept + log_odds)).astype(np.int64)
-        # Each chunk has its share of the days, so that the whole is sorted by time.
+        # Each chunk covers its own part of the days, so the whole file is sorted by time.
         time = np.sort(((start + size * rng.random(size)) * (SECONDS / rows)).astype(np.int64))
         yield {
             "timestamp": time,
@@ -170,7 +170,7 @@ def _chunks(*, rows: int, seed: int) -> Iterator[dict[str, Ints | Floats]]:
 
 def _intercept(log_odds: Floats) -> float:
     """The constant that, added to `log_odds`, makes the mean click rate `CLICK_RATE`."""
-    from scipy.optimize import brentq  # much to load, and only here
+    from scipy.optimize import brentq  # slow to load, and only needed here
 
     def excess(constant: float) -> float:
         return float(expit(constant + log_odds).mean()) - CLICK_RATE
@@ -179,7 +179,7 @@ def _intercept(log_odds: Floats) -> float:
 
 
 def _conversions(rng: np.random.Generator, *, time: Ints, click: Ints) -> dict[str, Ints]:
-    """The columns about conversions; click_nb and click_pos exist where a click led to one."""
+    """The columns about conversions; click_nb and click_pos are −1 unless a click led to one."""
     size = len(click)
     conversion = rng.random(size) < np.where(click == 1, _CLICK_CONVERSION, _VIEW_CONVERSION)
     delay = 1 + np.minimum(rng.exponential(2 * _DAY, size), 30 * _DAY).astype(np.int64)
@@ -205,5 +205,5 @@ def _costs(rng: np.random.Generator, *, size: int) -> dict[str, Ints | Floats]:
 
 
 def _hashed(index: Ints) -> Ints:
-    """Scatter 0, 1, … over eight digits, one to one below `_HASH_RANGE`."""
+    """Map 0, 1, … to scattered numbers of up to eight digits, one to one below `_HASH_RANGE`."""
     return index * 2_654_435_761 % _HASH_RANGE

@@ -1,8 +1,8 @@
-"""Delays: when the reward of a round is heard of, and whether it ever is.
+"""Delays: when the reward of a round arrives, and whether it ever does.
 
 ``start(generator)`` returns a function that gives the delays of the next n rounds, shape (n,), in
-rounds. A reward with delay 0 is known before the next decision; one with delay m, m decisions
-later; one with delay ∞ never comes. A delay says nothing about the reward.
+rounds. A reward with delay 0 is known before the next decision. A reward with delay m arrives m
+decisions later, and a reward with delay ∞ never. Delays are independent of the rewards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Draw = Callable[[int], Array]
 
 
 class Delays(Protocol):
-    """What an environment asks of delays."""
+    """The interface of delays."""
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the delays at the first round."""
@@ -48,7 +48,7 @@ class FixedDelay:
 
 @dataclass(frozen=True)
 class GeometricDelay:
-    """Random delays: 1, 2, … rounds, geometric, so that later rewards overtake earlier ones.
+    """Random delays: 1, 2, … rounds, geometric. Later rewards may overtake earlier ones.
 
     Attributes:
         mean: Mean delay in rounds, at least 1.
@@ -67,11 +67,11 @@ class GeometricDelay:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """A share of the rewards never comes.
+    """A share of the rewards never arrives.
 
     Attributes:
         share: Probability that a reward is missing.
-        delays: Delays of the others; none unless given.
+        delays: Delays of the other rewards; by default they have none.
     """
 
     share: float
@@ -82,7 +82,7 @@ class Missing:
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the delays at the first round."""
-        # A stream of its own, as in `WithLevel`.
+        # A separate stream, for the same reason as in `WithLevel`.
         draw_others = self.delays.start(generator.spawn(1)[0])
 
         def draw(rounds: int) -> Array:
@@ -93,16 +93,16 @@ class Missing:
 
 
 class Schedule:
-    """In which order the rewards of a replication come; block by block, from round 1."""
+    """The order in which the rewards of a replication arrive, block by block from round 1."""
 
     def __init__(self) -> None:
         self._round = 0
-        self._waiting: list[tuple[float, int, int]] = []  # when due, of which round, in which row
-        self._free: list[int] = []  # rows
+        self._waiting: list[tuple[float, int, int]] = []  # (due, round, row)
+        self._free: list[int] = []  # free rows
         self._rows = 0
 
     def arrivals(self, delays: Array) -> Arrivals:
-        """The next rounds, whose rewards have these delays."""
+        """The arrivals in the next rounds, given the delays of their rewards."""
         if not (delays >= 0).all():
             raise ValueError(f"delays must be 0 or above, got {delays[~(delays >= 0)][0]}")
         kept, steps = np.empty(len(delays), dtype=np.int64), list[int]()
@@ -117,7 +117,7 @@ class Schedule:
         return Arrivals(kept, np.array(steps, dtype=np.int64), self._rows)
 
     def _place(self, delay: float) -> int:
-        """Where the reward of the open round waits."""
+        """The row in which the reward of the current round waits, or `AT_ONCE` or `NEVER`."""
         if delay == 0:
             return AT_ONCE
         if isinf(delay):

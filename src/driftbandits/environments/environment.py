@@ -18,8 +18,8 @@ from .delays import Delays, Schedule
 from .noise import Gaussian, Noise, NoiseSequence
 from .paths import ParameterPath, Trajectory
 
-# Numbers in the actions of a block, more or less: long blocks spare Python's time between them,
-# short ones stay in the cache for all policies.
+# Approximate number of floats in the actions of a block. Long blocks save Python's overhead
+# between blocks; short blocks stay in the cache for all policies.
 _BLOCK = 200_000
 
 
@@ -27,15 +27,15 @@ _BLOCK = 200_000
 class Environment:
     """Rewards ⟨a, θ_t⟩ + noise, for actions and a parameter that change from round to round.
 
-    Everything is drawn from streams named by the seed, what is drawn, and the replication, so that
-    all policies of a replication meet the same actions, noise and delays.
+    Everything is drawn from streams named by the seed, the purpose and the replication. So all
+    policies of a replication meet the same actions, noise and delays.
 
     Attributes:
-        path: Where the parameter is.
-        actions: What can be played.
-        noise: What is added to the rewards.
+        path: The parameter θ_t of each round.
+        actions: The actions of each round.
+        noise: The noise that is added to the mean rewards.
         horizon: Number T of rounds.
-        delays: When rewards are heard of; at once unless given.
+        delays: When rewards arrive; at once by default.
 
     Examples:
         >>> from driftbandits.environments import ClippedCube, Environment, Gaussian, Rotation
@@ -70,11 +70,11 @@ class Environment:
     def from_arrays(
         cls, *, actions: Any, parameters: Any, noise: Any = None, noise_level: float = 1.0
     ) -> Self:
-        """An environment of given numbers.
+        """An environment made of arrays.
 
-        Actions are (T, K, d), or (K, d) where they never change; parameters (T, d); noise (T,),
-        (T, K), or None for normal noise of ``noise_level``, drawn. Arrays of floats are not copied:
-        they must stay as they are.
+        Actions have shape (T, K, d), or (K, d) if they never change. Parameters have shape (T, d).
+        Noise has shape (T,) or (T, K); None draws normal noise of ``noise_level``. Arrays of floats
+        are not copied, so do not change them afterwards.
         """
         path = Trajectory(parameters)
         sets = Catalogue(actions) if np.ndim(actions) == 2 else ActionSequence(actions)
@@ -95,11 +95,11 @@ class Environment:
 
     @property
     def change_points(self) -> tuple[int, ...]:
-        """Rounds within the horizon that open with a jump of the parameter."""
+        """Rounds within the horizon that begin with a jump of the parameter."""
         return tuple(point for point in self.path.change_points if point <= self.horizon)
 
     def budget(self, *, seed: int = 0, replication: int = 0) -> float:
-        """Variation budget B_T = Σ ‖θ_{t+1} − θ_t‖; only a random path needs to be told which."""
+        """Variation budget B_T = Σ ‖θ_{t+1} − θ_t‖; seed and replication matter to random paths."""
         draw = self.path.start(stream(seed, "parameters", replication))
         total, last = 0.0, draw(1)
         for size in _sizes(self.horizon - 1, (), most=_BLOCK // self.dim + 1):
@@ -109,17 +109,17 @@ class Environment:
         return total
 
     def blocks(self, *, seed: int, replication: int, stops: Iterable[int] = ()) -> Iterator[Block]:
-        """Draw a replication, in blocks that end at ``stops`` at the latest.
+        """Draw a replication in blocks. No block crosses one of the ``stops``.
 
-        How it is cut into blocks changes no number.
+        The cuts between blocks change no number.
         """
         draw_parameters = self.path.start(stream(seed, "parameters", replication))
         draw_actions = self.actions.start(stream(seed, "actions", replication))
         draw_noise = self.noise.start(stream(seed, "noise", replication))
         draw_arrivals = self._arrivals(stream(seed, "delays", replication))
 
-        # A function of its own keeps no block alive: the next takes the place of the last, which
-        # is in the cache, where those who play it let go of it in time.
+        # A separate function, so that this generator keeps no block alive. If the caller has
+        # released the last block, the next one reuses its memory, which is in the cache.
         def draw(first: int, size: int) -> Block:
             parameters = numbers("path", draw_parameters(size))
             actions = numbers("actions", draw_actions(size))
@@ -140,7 +140,7 @@ class Environment:
             first += size
 
     def _arrivals(self, generator: np.random.Generator) -> Callable[[int], Arrivals | None]:
-        """Open the order of rewards at round 1."""
+        """Open the arrivals of rewards at round 1."""
         if self.delays is None:
             return lambda size: None
         draw_delays, schedule = self.delays.start(generator), Schedule()
@@ -157,7 +157,7 @@ class Environment:
         return min(max(_BLOCK // (self.dim * self.actions.count), 64), 2000)
 
     def _check_drawn(self, size: int, parameters: Array, actions: Array) -> None:
-        """Refuse draws of a wrong shape: compiled code would read beyond them."""
+        """Raise an error for a wrong shape: compiled code would read beyond the arrays."""
         count = self.actions.count
         if parameters.shape != (size, self.dim):
             raise ValueError(f"path must give ({size}, {self.dim}), got {parameters.shape}")
@@ -168,7 +168,7 @@ class Environment:
 
 
 def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:
-    """Sizes of the blocks of a horizon: ``most`` rounds, and none across a stop."""
+    """Sizes of the blocks of a horizon: at most ``most`` rounds, and no block crosses a stop."""
     position = 0
     for stop in [*sorted({stop for stop in stops if stop < horizon}), horizon]:
         while position < stop:
@@ -178,7 +178,10 @@ def _sizes(horizon: int, stops: Iterable[int], *, most: int) -> Iterator[int]:
 
 
 def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> float:
-    """Expected rewards of all actions (n, K), the best of each round (n,), and the longest norm."""
+    """Fill all means (n, K) and the best mean of each round (n,); return the largest norm.
+
+    The largest norm is NaN if an action has an entry that is not finite.
+    """
     norms, longest, total = np.empty(means.shape[1]), np.zeros(means.shape[1]), 0.0
     for t in range(best.size):
         columns = actions[min(t, actions.shape[0] - 1)]
@@ -189,7 +192,7 @@ def _evaluate(actions: Array, parameters: Array, means: Array, best: Array) -> f
                 total += norms[k]
         column_products(parameters[t], columns, means[t])
         best[t] = means[t, argmax(means[t])]
-    # A maximum passes over what is not a number; a sum does not.
+    # A maximum may skip NaN; a sum does not.
     return float(np.sqrt(longest[argmax(longest)])) if np.isfinite(total) else np.nan
 
 

@@ -1,6 +1,6 @@
-"""A level that all rewards share: paths of it, and the feature that stands for it.
+"""A level that all rewards share: its paths, and the constant feature that represents it.
 
-The level says nothing about which action is best: the time of day, a season, a promotion.
+The level does not affect which action is best. Examples: time of day, a season, a promotion.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Swing:
 
     Attributes:
         size: Largest distance from zero.
-        period: Rounds of one swing.
+        period: Number of rounds per swing.
     """
 
     size: float
@@ -76,13 +76,13 @@ class Wander:
 
 @dataclass(frozen=True, kw_only=True)
 class WithLevel:
-    """A path, and a level beside it: (level, θ), for actions `WithIntercept`.
+    """A path with a level: (level, θ), for actions `WithIntercept`.
 
     Attributes:
-        path: Where the rest of the parameter is.
-        level: A path of one number.
-        intercept: Whether actions have a feature for the level, which is their first. If not, the
-            level is added to every coordinate of θ, which is the same for basis actions.
+        path: Path of θ, the rest of the parameter.
+        level: Path of the level, with dim 1.
+        intercept: Whether the first feature of the actions represents the level. If not, the
+            level is added to every coordinate of θ, which is equivalent for basis actions.
     """
 
     path: ParameterPath
@@ -100,12 +100,12 @@ class WithLevel:
 
     @property
     def change_points(self) -> tuple[int, ...]:
-        """Rounds that open with a jump of either."""
+        """Rounds that begin with a jump of θ or of the level."""
         return tuple(sorted({*self.path.change_points, *self.level.change_points}))
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
-        # Two streams: how rounds are cut into blocks must not decide who draws which number.
+        # Two streams: with one, the cuts between blocks would change which part draws which number.
         draw_path = self.path.start(generator.spawn(1)[0])
         draw_level = self.level.start(generator)
 
@@ -118,10 +118,10 @@ class WithLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class WithIntercept:
-    """scale · (1, a): a feature that is the same for all actions, before those of ``actions``.
+    """scale · (1, a): a feature that is the same for all actions, before the features a.
 
     Attributes:
-        actions: Where a comes from.
+        actions: The action set that a is drawn from.
         scale: Factor for all features.
     """
 

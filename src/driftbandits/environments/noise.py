@@ -1,9 +1,9 @@
 """Noise on rewards.
 
 ``start(generator)`` returns a function of the actions (n or 1, d, K) and of their means (n, K). It
-gives the noise of the next n rounds: (n, 1) where all actions of a round share it, (n, K) where it
-depends on them.
-``level`` is the sub-Gaussian constant σ that policies are to be told.
+gives the noise of the next n rounds: (n, 1) if all actions of a round share it, (n, K) if it
+depends on the action.
+``level`` is the sub-Gaussian constant σ to give to policies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Draw = Callable[[Array, Array], Array]
 
 
 class Noise(Protocol):
-    """What an environment asks of noise."""
+    """The interface of noise."""
 
     @property
     def level(self) -> float:
@@ -70,15 +70,15 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """What makes rewards 0 or 1, with probability ⟨a, θ⟩ of a 1: clicks.
+    """Clicks: noise that makes rewards 0 or 1, and 1 with probability ⟨a, θ⟩.
 
-    Means must lie in [0, 1]. All actions of a round share the number that is drawn, so a visitor
-    who clicks on one of them clicks on every one of a larger mean.
+    Means must lie in [0, 1]. All actions of a round share one draw. So a visitor who clicks on one
+    action would also click on every action with a larger mean.
     """
 
     @property
     def level(self) -> float:
-        """Sub-Gaussian constant σ: ½, that of the mean ½."""
+        """Sub-Gaussian constant σ = ½, the largest of all means; a mean of ½ needs it."""
         return 0.5
 
     def start(self, generator: np.random.Generator) -> Draw:
@@ -95,14 +95,14 @@ class Bernoulli:
 
 @dataclass(frozen=True, kw_only=True)
 class Sales:
-    """What makes rewards 0, and now and then a sale of log-normal size, with mean ⟨a, θ⟩.
+    """Sales: noise that makes rewards 0 or, sometimes, log-normal, with mean ⟨a, θ⟩.
 
-    Means must be 0 or above. Whether a round has a sale, and how large it is in units of the mean,
-    is the same for all actions. The deviation at mean m is m √(exp(spread²)/rate − 1).
+    Means must be 0 or above. All actions of a round share one draw: whether there is a sale, and
+    its size divided by the mean. The standard deviation at mean m is m √(exp(spread²)/rate − 1).
 
     Attributes:
         rate: Share of the rounds with a sale.
-        spread: Standard deviation of the logarithm of its size.
+        spread: Standard deviation of the logarithm of a sale.
     """
 
     rate: float
@@ -124,7 +124,7 @@ class Sales:
         def draw(actions: Array, means: Array) -> Array:
             if not (means >= 0).all():
                 raise ValueError(f"means must be 0 or above for sales, got {float(means.min()):g}")
-            # Both numbers of a round together: how rounds are cut into blocks changes neither.
+            # Draw both numbers of a round together, so that the cuts between blocks change nothing.
             sold, size = generator.standard_normal((len(means), 2)).T[:, :, None]
             sizes = np.exp(self.spread * size - self.spread**2 / 2.0) / self.rate
             return np.asarray(means * (np.where(sold < last_sold, sizes, 0.0) - 1.0))
@@ -138,7 +138,7 @@ class Heteroscedastic:
 
     Attributes:
         scale: ``scale(actions)`` maps actions (n, d, K) to standard deviations (n, K).
-        level: Largest of them: what a policy that knows one level has to be told.
+        level: Upper bound of these standard deviations, to give to policies.
     """
 
     scale: Callable[[Array], Array]
@@ -164,8 +164,8 @@ class NoiseSequence:
     """Noise given as an array.
 
     Attributes:
-        values: Shape (T,), or (T, K) where it depends on the action.
-        level: Sub-Gaussian constant that policies are to be told.
+        values: Shape (T,), or (T, K) if the noise depends on the action.
+        level: Sub-Gaussian constant to give to policies.
     """
 
     values: Any

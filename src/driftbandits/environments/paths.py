@@ -1,7 +1,7 @@
-"""Parameter paths: where the hidden parameter is, round after round.
+"""Parameter paths: the hidden parameter θ_t of each round.
 
 A path is a frozen description. ``start(generator)`` opens it at round 1 and returns a function
-that gives the parameters of the next n rounds, shape (n, d), so that no horizon needs to fit in
+that gives the parameters of the next n rounds, shape (n, d). So the whole horizon need not fit in
 memory. Only random paths use the generator.
 """
 
@@ -20,7 +20,7 @@ Draw = Callable[[int], Array]
 
 
 class ParameterPath(Protocol):
-    """What an environment asks of a path."""
+    """The interface of a path."""
 
     @property
     def dim(self) -> int:
@@ -28,7 +28,7 @@ class ParameterPath(Protocol):
 
     @property
     def change_points(self) -> tuple[int, ...]:
-        """Rounds, from 1, that open with a jump; none where the path moves gradually."""
+        """Rounds, counted from 1, that begin with a jump; empty if the path moves gradually."""
 
     def start(self, generator: np.random.Generator) -> Draw:
         """Open the path at its first round."""
@@ -40,7 +40,7 @@ class PiecewiseConstant:
 
     Attributes:
         values: Parameters, shape (changes + 1, d).
-        change_points: Rounds, increasing, that are the first with the next value.
+        change_points: First round of each next value, increasing.
 
     Examples:
         >>> path = PiecewiseConstant(values=[[1.0], [-1.0]], change_points=(3,))
@@ -80,11 +80,11 @@ class PiecewiseConstant:
 
 @dataclass(frozen=True)
 class Rotation:
-    """θ turns on a circle through the first two axes by ``angle`` in ``rounds`` rounds, then stays.
+    """θ turns in the plane of the first two axes by ``angle`` in ``rounds`` rounds, then stays.
 
     Attributes:
         angle: Angle of the whole turn, in radians.
-        rounds: Number of rounds that it takes, at constant speed.
+        rounds: Number of rounds of the turn, at constant speed.
         dim: Length d of the parameter, at least 2.
         norm: Norm of the parameter.
     """
@@ -111,10 +111,10 @@ class Rotation:
 
 @dataclass(frozen=True)
 class Periodic:
-    """θ goes round the circle through the first two axes once in ``period`` rounds, for ever.
+    """θ turns in the plane of the first two axes, one full circle per ``period`` rounds, forever.
 
     Attributes:
-        period: Rounds of one turn.
+        period: Number of rounds per circle.
         dim: Length d of the parameter, at least 2.
         norm: Norm of the parameter.
     """
@@ -172,10 +172,10 @@ class RandomWalk:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """θ_t given as an array, for any path you like.
+    """θ_t given as an array, for any path.
 
     Attributes:
-        parameters: Shape (T, d); the last row stays in force for ever.
+        parameters: Shape (T, d); the last row holds for all later rounds.
     """
 
     parameters: Any
@@ -191,7 +191,7 @@ class Trajectory:
 
     @property
     def change_points(self) -> tuple[int, ...]:
-        """Rounds whose parameter differs from the one before."""
+        """Rounds whose parameter differs from the parameter of the round before."""
         moved = np.any(np.diff(self.parameters, axis=0) != 0, axis=1)
         return tuple(int(i) + 2 for i in np.flatnonzero(moved))
 
@@ -205,7 +205,7 @@ class Trajectory:
 
 
 def by_round(at: Callable[[Array], Array]) -> Draw:
-    """Blocks of a path that is a function of the round."""
+    """Draw blocks of a path that is a function of the round."""
     position = 1
 
     def draw(count: int) -> Array:
@@ -225,7 +225,7 @@ def _on_circle(angles: Array, dim: int, norm: float) -> Array:
 
 
 def _walk(walk: Array, position: Array, step: float) -> None:
-    """Turn normal draws (n, d) into the walk that starts at ``position``, which moves along."""
+    """Turn normal draws (n, d) into the walk that starts at ``position``; update ``position``."""
     for t in range(walk.shape[0]):
         total = 0.0
         for i in range(position.size):

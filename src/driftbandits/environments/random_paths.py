@@ -1,4 +1,4 @@
-"""Parameter paths that jump at given rounds to places drawn anew in each replication."""
+"""Parameter paths that jump at given rounds. Each replication draws its own values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .paths import Draw, PiecewiseConstant
 
 @dataclass(frozen=True, kw_only=True)
 class RandomJumps:
-    """θ starts uniform on a sphere, and jumps there.
+    """θ starts uniform on a sphere, and jumps on it.
 
     Attributes:
         dim: Length d of the parameter, at least 2.
-        change_points: Rounds, increasing, that are the first with the next value.
+        change_points: First round of each next value, increasing.
         norm: Norm of the parameter.
-        angle: Largest angle of a jump, in radians, which is uniform up to it, in a uniform
-            direction; None for jumps to anywhere.
+        angle: Largest angle of a jump, in radians. A jump has an angle uniform on [0, angle] and a
+            uniform direction. None: each jump is to a uniform point of the sphere.
     """
 
     dim: int
@@ -57,8 +57,8 @@ class SignFlips:
 
     Attributes:
         dim: Length d of the parameter.
-        share: Share of the coordinates, drawn anew at each change, that change sign.
-        change_points: Rounds, increasing, that are the first with the next value.
+        share: Share of the coordinates that change sign, drawn anew at each change.
+        change_points: First round of each next value, increasing.
         norm: Norm of the parameter.
     """
 
@@ -84,13 +84,13 @@ class SignFlips:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchingArm:
-    """One coordinate of θ is large, and at each change another one: for basis actions.
+    """One coordinate of θ is large, and each change moves it to another arm: for basis actions.
 
     Attributes:
         dim: Length d of the parameter, at least 2: the number of arms.
-        change_points: Rounds, increasing, that are the first with the next value.
+        change_points: First round of each next value, increasing.
         best: The large coordinate.
-        others: The others are uniform on [0, others], all anew at each change.
+        others: The other coordinates are uniform on [0, others], drawn anew at each change.
     """
 
     dim: int
@@ -108,7 +108,7 @@ class SwitchingArm:
         """Open the path at its first round."""
         segments = len(self.change_points) + 1
         values = generator.uniform(0.0, self.others, (segments, self.dim))
-        # Steps of 1 to d − 1 round the arms never come back to the same one.
+        # A step of 1 to d − 1 around the circle of arms never ends at the same arm.
         steps = generator.integers(1, self.dim, size=segments)
         values[np.arange(segments), np.cumsum(steps) % self.dim] = self.best
         return PiecewiseConstant(values, self.change_points).start(generator)

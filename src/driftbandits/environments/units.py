@@ -1,6 +1,6 @@
-"""The same features in other units: an income in euros beside a ratio. Rewards stay what they are.
+"""The same features in other units, such as an income in euros beside a ratio.
 
-With both in the same units, ⟨a, θ⟩ is that of the parts without.
+If actions and path have the same units, ⟨a, θ⟩ and the rewards do not change.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .paths import ParameterPath
 
 @dataclass(frozen=True, kw_only=True)
 class ActionsInUnits:
-    """Actions whose feature i is ``units[i]`` times that of ``actions``.
+    """Actions whose feature i is ``units[i]`` times feature i of ``actions``.
 
     Attributes:
-        actions: Where the features come from.
+        actions: The original actions.
         units: Shape (d,); above 0.
     """
 
@@ -50,10 +50,10 @@ class ActionsInUnits:
 
 @dataclass(frozen=True, kw_only=True)
 class PathInUnits:
-    """A parameter whose coordinate i is that of ``path``, divided by ``units[i]``.
+    """A parameter whose coordinate i is coordinate i of ``path``, divided by ``units[i]``.
 
     Attributes:
-        path: Where the parameter is.
+        path: The original path.
         units: Shape (d,); above 0.
     """
 
@@ -70,7 +70,7 @@ class PathInUnits:
 
     @property
     def change_points(self) -> tuple[int, ...]:
-        """Rounds that open with a jump."""
+        """Rounds that begin with a jump."""
         return self.path.change_points
 
     def start(self, generator: np.random.Generator) -> paths.Draw:

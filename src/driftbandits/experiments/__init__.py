@@ -1,4 +1,4 @@
-"""Experiments: settings as data, and what runs them."""
+"""Experiments: their settings, and the code that runs them."""
 
 from .as_published import DLinUCBAsPublished
 from .experiment import Experiment

@@ -1,4 +1,4 @@
-"""D-LinUCB as the published figures were made: for the reproduction, not for use."""
+"""D-LinUCB as in the code behind the published figures: for reproduction, not for use."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class DLinUCBAsPublished(DLinUCB):
 
         Ṽ ← γ² V + a aᵀ + (1 − γ²) λI      with the new V, where Algorithm 1 has the old Ṽ
 
-    Ṽ then stays close to V and the widths come out too large. It has no meaning for late rewards,
-    and no confidence set to check.
+    Ṽ then stays close to V, and the widths are too large. The recursion is not defined for late
+    rewards, and has no confidence set to check.
     """
 
     label: ClassVar[str] = "D-LinUCB (as published)"
@@ -24,7 +24,7 @@ class DLinUCBAsPublished(DLinUCB):
 
     @property
     def checks_coverage(self) -> bool:
-        """False: the ellipsoid is not one of Theorem 1."""
+        """False: the ellipsoid is not the one of Theorem 1."""
         return False
 
     def _make_parameters(self) -> Parameters:

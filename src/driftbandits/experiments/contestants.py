@@ -1,4 +1,4 @@
-"""Who plays on the leaderboard: every registered policy, and every fixed discount in hindsight."""
+"""The players of the leaderboard: all registered policies, and D-LinUCB on grids of settings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from ..environments import Environment
 from ..policies import DLinUCB, LinUCB, Policy, Problem, Random
 
-# Fields of a problem that are facts of the environment, and what tables call them. The others are
-# choices (ridge, delta) or seen by looking (dim, action_bound).
+# Fields of a problem that are facts of the environment, and their symbols in tables. The other
+# fields are choices (ridge, delta) or visible in the actions (dim, action_bound).
 FACTS = {
     "budget": "B",
     "horizon": "T",
@@ -19,16 +19,16 @@ FACTS = {
     "noise": "σ",
     "theta_bound": "S",
 }
-# Those that say something of the drift.
+# The facts about the drift.
 DRIFT = ("B", "T", "change points")
 
 NO_FORGETTING = "D-LinUCB, no forgetting"
-RADII = (0.05, 0.2, 0.5)  # shares of the theorem's radius, which is cautious
+RADII = (0.05, 0.2, 0.5)  # fractions of the theorem's radius, which is cautious
 _SHORTEST, _RATIO = 10.0, math.sqrt(2.0)
 
 
 class RecordingProblem(Problem):
-    """A problem that remembers which of its facts were read: what a policy had to be told.
+    """A problem that remembers which of its facts were read, so which facts a policy needs.
 
     Examples:
         >>> from driftbandits import DLinUCB
@@ -45,7 +45,7 @@ class RecordingProblem(Problem):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The facts that were read, as tables call them."""
+        """The facts that were read, by their symbols in tables."""
         read = vars(self).get("_read", set())
         return tuple(name for field, name in FACTS.items() if field in read)
 
@@ -57,8 +57,8 @@ class Competitor:
     Attributes:
         label: Its name.
         told: Facts of the environment that its tuning reads.
-        policy: The policy at its tuning, or None where it cannot play.
-        reason: Why not.
+        policy: The tuned policy, or None if it cannot play.
+        reason: Why it cannot play.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Competitor:
 def enter(
     label: str, policy: type[Policy], environment: Environment, problem: Problem
 ) -> Competitor:
-    """A registered policy at its documented tuning for a problem."""
+    """A registered policy with its documented tuning for a problem."""
     recording = RecordingProblem(**asdict(problem))
     try:
         tuned = policy.tuned(recording)
@@ -86,7 +86,8 @@ def enter(
 def fixed_discounts(problem: Problem) -> dict[str, Policy]:
     """D-LinUCB with memories 1/(1 − γ) of 10 · 2^{k/2} rounds, from 5d to 2T, and LinUCB.
 
-    Fewer rounds than 5d say little about d parameters; beyond 2T hardly anything is forgotten.
+    Fewer than 5d rounds tell little about d parameters. With a memory beyond 2T hardly anything is
+    forgotten.
     """
     options = problem.common()
     policies: dict[str, Policy] = {}
@@ -99,11 +100,11 @@ def fixed_discounts(problem: Problem) -> dict[str, Policy]:
 
 
 def scaled_radii(problem: Problem) -> dict[str, Policy]:
-    """Every other one of `fixed_discounts`, with each of `RADII` of its radius.
+    """Every second policy of `fixed_discounts`, with its radius multiplied by each of `RADII`.
 
-    The best of these and of `fixed_discounts`, in hindsight, is D-LinUCB "tuned twice": its memory
-    and its radius are chosen by the regret. A radius is scaled through σ and S, which it is
-    proportional to.
+    The best policy in hindsight among these and `fixed_discounts` is D-LinUCB "tuned twice": the
+    regret chooses its memory and its radius. The radius is proportional to σ and S, so they are
+    scaled instead.
     """
     policies: dict[str, Policy] = {}
     for share in RADII:
@@ -116,11 +117,11 @@ def scaled_radii(problem: Problem) -> dict[str, Policy]:
 
 
 def memory_label(memory: float) -> str:
-    """What tables call D-LinUCB with this memory, in rounds."""
+    """The label in tables of D-LinUCB with this memory, in rounds."""
     return f"D-LinUCB, memory {memory:.0f}"
 
 
 def reference(problem: Problem) -> Mapping[str, Policy]:
-    """What all are measured by: fixed discounts, smaller radii, and playing at random."""
+    """The reference policies: fixed discounts, smaller radii, and random play."""
     chance = {Random.label: Random.tuned(problem)}
     return {**fixed_discounts(problem), **scaled_radii(problem), **chance}

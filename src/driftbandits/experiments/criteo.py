@@ -27,14 +27,15 @@ def criteo_environment(
     data: Path | None,
     cache: Path | None,
 ) -> tuple[Environment, dict[str, Any]]:
-    """The environment, and what is to be said of its data.
+    """The environment, and facts about its data for the report.
 
     At ``change_point`` a share ``flipped`` of the coordinates of θ, drawn once for all
-    replications, changes sign. The contexts have ‖a‖ ≤ L = 1; θ is scaled so that the largest
-    |⟨a, θ⟩| over both pools, before and after the change, is 1, as the model asks. Both are common
-    factors, the first the loader's. Shortening long contexts one by one would be another way, but
-    ⟨a, θ⟩ would then no longer be the regression, and with a median norm of 0.95 there is little
-    to gain. ``theta_norm`` of the facts is ‖θ‖, before and after: the S that policies are told.
+    replications, changes sign. The loader scales the contexts to ‖a‖ ≤ L = 1. Here θ is scaled so
+    that the largest |⟨a, θ⟩| over both pools, before and after the change, is 1, as the model
+    requires. Both scalings use one common factor. Shortening long contexts one by one would be
+    another way. But then ⟨a, θ⟩ would not be the regression, and with a median norm of 0.95 there
+    is little to gain. The fact ``theta_norm`` is ‖θ‖ before and after the change: the S for
+    policies.
     """
     open_unit("flipped", flipped)
     contexts = load_criteo(data if data is not None else _standin(cache), dim=dim)

@@ -1,4 +1,4 @@
-"""An experiment: an environment, policies, and what to write down."""
+"""An experiment: an environment, policies, and what to record."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from ..simulation.simulate import Progress, check_coverage, check_policies
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What ``driftbandits run`` runs; a Python file brings one under the name ``experiment``.
+    """What ``driftbandits run`` runs; a Python file must define one named ``experiment``.
 
     Attributes:
-        name: Folder of its results.
+        name: Name of the folder of its results.
         title: Heading of its figures.
-        environment: What to play in.
-        policies: What plays, by label.
+        environment: The environment to play in.
+        policies: Policies by label.
         replications: Number of independent repetitions.
-        seed: Names all streams of random numbers.
-        regret_rounds: Rounds after which the regret is written down; 200 even ones if empty.
-        estimate_rounds: Rounds after which estimates are; 60 even ones where d = 2 if None.
+        seed: Seed of all random numbers.
+        regret_rounds: Rounds after which to record the regret; if empty, 200 even ones.
+        estimate_rounds: Rounds after which to record estimates; if None, 60 even ones for d = 2 and
+            none otherwise.
         coverage: Whether to check the confidence sets.
-        about: Further facts for the report: description, published values, groups (of policies that
-            stand apart in tables, by label), standin, …
+        about: Further facts for the report: description, published values, groups (by label, of
+            policies that tables show separately), standin, …
 
     Raises:
         ValueError: A value is out of range, or a policy does not fit the environment.
@@ -74,7 +75,7 @@ class Experiment:
     def run(
         self, out: Path, *, workers: int | None = None, progress: Progress | None = None
     ) -> Result:
-        """Run it, or go on with it, in the folder ``out/name``; write results and summaries."""
+        """Run or continue the experiment in ``out/name``; write results and summaries."""
         folder = out / self.name
         result = simulate(
             self.environment,
@@ -110,13 +111,13 @@ class Experiment:
 
 
 def check_name(name: Any) -> None:
-    """Refuse a name that cannot be that of a folder for the results."""
+    """Raise an error for a name that cannot name the folder of the results."""
     if not (isinstance(name, str) and re.fullmatch(r"[\w-][\w .-]*", name)):
         raise ValueError(f"name must be letters, digits, '-', '_' and '.', got {name!r}")
 
 
 def check_published(published: Any) -> None:
-    """Refuse published values that are not one finite number per policy."""
+    """Raise an error unless the published values are one finite number per policy."""
     if not isinstance(published, Mapping):
         raise ValueError(f"published must be a table of one number per policy, got {published!r}")
     for label, value in published.items():

@@ -1,4 +1,4 @@
-"""The parts of an environment that a file can describe, by their kinds."""
+"""The parts of an environment that a TOML file can describe, by kind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .parsing import SettingsError, make, table_at
 
 Kinds = Mapping[str, Callable[..., Any]]
 
-# The parts by the names that `Environment` gives them.
+# The kinds of each part, by the name of the part in `Environment`.
 PARTS: Mapping[str, Kinds] = {
     "path": {
         "piecewise-constant": PiecewiseConstant,
@@ -79,7 +79,7 @@ PARTS: Mapping[str, Kinds] = {
     },
 }
 
-# Options that are parts themselves: by kind and key, which kinds they have.
+# Options that are parts themselves: the possible kinds, by kind and key.
 _WITHIN = {
     ("kronecker", "contexts"): "actions",
     ("with-intercept", "actions"): "actions",
@@ -92,7 +92,7 @@ _WITHIN = {
 
 
 def part(place: str, name: str, table: Any) -> Any:
-    """The part ``name`` of an environment that the table at ``place`` describes."""
+    """The part ``name`` of an environment, from the table at ``place``."""
     kinds, options = PARTS[name], table_at(place, table)
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in kinds:

@@ -1,4 +1,4 @@
-"""The leaderboard: every policy in a suite of environments that differ in kind."""
+"""The leaderboard: every policy in a suite of different environments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .yardsticks import Relative, Yardsticks, relative, yardsticks
 
 _BUDGET_DRAWS = 20
 
-# Told what is being played, and the numbers of finished and of all replications of it.
+# Called with what is being played, and the numbers of its finished and of all its replications.
 Progress = Callable[[str, int, int], None]
 
 
@@ -48,25 +48,25 @@ def run_leaderboard(
     policies: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Play every policy in every environment, or go on with it, and write the tables to ``out``.
+    """Play every policy in every environment, or continue, and write the tables to ``out``.
 
-    Each policy gets its documented tuning for what is true of the environment; where a path is
-    random, the budget is its mean. Beside them play D-LinUCB with each of a grid of memories, and
-    with smaller radii. The best memory in hindsight, at the theorem's radius, and the best memory
-    and radius ("tuned twice") are what regrets are divided by. All meet the same actions, noise and
-    delays. What is there already, from a run of the same code, is not played again.
+    Each policy gets its documented tuning for the true facts of the environment. If a path is
+    random, the budget is its mean. D-LinUCB also plays, with a grid of memories and with smaller
+    radii. Regrets are divided by two yardsticks: the best memory in hindsight at the theorem's
+    radius, and the best memory and radius ("tuned twice"). All meet the same actions, noise and
+    delays. Results from an earlier run of the same code are not played again.
 
     Args:
-        out: Where results and tables go: leaderboard.csv and leaderboard.md.
+        out: Folder for results and the tables leaderboard.csv and leaderboard.md.
         replications: Number of independent repetitions.
-        workers: Threads; changes no number.
-        seed: Names all streams of random numbers.
-        environments: Settings by name; the `suite` unless given.
-        policies: Labels or class names of registered policies; all of them unless given.
+        workers: Number of threads; does not affect results.
+        seed: Seed of all random numbers.
+        environments: Settings by name; by default the `suite`.
+        policies: Labels or class names of registered policies; by default all of them.
         progress: Called with what is played, and the numbers of finished and of all replications.
 
     Returns:
-        The table that `standings` reads: a row for each environment and contestant.
+        The table that `standings` reads, with one row per environment and contestant.
     """
     chosen = _chosen(policies)
     rows: list[dict[str, Any]] = []
@@ -82,7 +82,7 @@ def run_leaderboard(
 
 @dataclass(frozen=True, kw_only=True)
 class _Course:
-    """An environment to be played in, and how."""
+    """An environment of the leaderboard, and how to play in it."""
 
     name: str
     title: str
@@ -93,7 +93,7 @@ class _Course:
     progress: Progress | None
 
     def rows(self, policies: Mapping[str, type[Policy]]) -> Iterator[dict[str, Any]]:
-        """What the tables say of everyone in this environment."""
+        """The rows of all contestants in this environment."""
         measure = self._result("reference", reference(self.problem))
         best = yardsticks(measure, self.problem)
         for label in fixed_discounts(self.problem):
@@ -143,11 +143,11 @@ class _Course:
         }
 
     def _time(self, label: str, policy: Policy) -> dict[str, float]:
-        """Time per round; measured once for the same code and settings."""
+        """Time per round; measured only once for the same code and settings."""
         path = self.folder / _slug(label) / "time.json"
         facts = json.loads(json.dumps({"policy": describe(policy), "code": versions()["code"]}))
         if path.exists():
-            # What a damaged file held is measured again.
+            # If the file is damaged, measure again.
             with suppress(ValueError, LookupError, TypeError, AttributeError):
                 saved = json.loads(path.read_bytes())
                 if saved["of"] == facts:
@@ -190,7 +190,7 @@ def _course(
 
 
 def _columns(yardstick: str, relation: Relative) -> dict[str, Any]:
-    """A ratio as the table has it; `INTERVALS` and `SHARES` name the columns."""
+    """The columns of a ratio, as named by `INTERVALS` and `SHARES`."""
     low, high = INTERVALS[yardstick]
     ratio, shares = relation.ratio, relation.shares
     return {yardstick: ratio, low: relation.low, high: relation.high, SHARES[yardstick]: shares}

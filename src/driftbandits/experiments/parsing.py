@@ -1,4 +1,4 @@
-"""From a table of settings to what it describes, with errors that name the place in the file."""
+"""Build objects from tables of settings, with errors that name the place in the file."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Maker = Callable[..., Made]
 
 
 class SettingsError(ValueError):
-    """Settings that do not make an experiment; the message says which and why."""
+    """Settings that do not describe a valid experiment; the message says which and why."""
 
 
 def table_at(place: str, value: Any) -> dict[str, Any]:
-    """A copy of the table ``value``; what is none is refused."""
+    """A copy of the table ``value``, or an error if it is not a table."""
     if not isinstance(value, Mapping):
         raise SettingsError(f"{place} must be a table, got {value!r}")
     return dict(value)
 
 
 def make(place: str, maker: Maker[Made], table: Mapping[str, Any], **known: Any) -> Made:
-    """What ``maker`` makes of a table, and of what is ``known`` from elsewhere."""
+    """Call ``maker`` with the keys of a table and the ``known`` values from elsewhere."""
     check_keys(place, maker, table, known=known)
     with errors_at(place):
         return maker(**table, **known)
@@ -31,11 +31,11 @@ def make(place: str, maker: Maker[Made], table: Mapping[str, Any], **known: Any)
 
 @contextmanager
 def errors_at(place: str) -> Iterator[None]:
-    """Let errors about values name the table that the values are in; "" is the whole file."""
+    """Add the place of the table to errors about its values; "" is the whole file."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        # An error of a kind of its own says by itself what it is about.
+        # The messages of more specific errors already say what they are about.
         if type(error) not in (TypeError, ValueError):
             raise
         raise SettingsError(f"{place}: {error}" if place else str(error)) from None
@@ -44,9 +44,9 @@ def errors_at(place: str) -> Iterator[None]:
 def check_keys(
     place: str, maker: Maker[Any], table: Mapping[str, Any], *, known: Collection[str] = ()
 ) -> None:
-    """Refuse a table with a key that ``maker`` does not take, or without one that it needs.
+    """Raise an error if ``maker`` does not know a key of the table, or needs a missing one.
 
-    What is ``known`` from elsewhere is no key.
+    Arguments ``known`` from elsewhere are not keys.
     """
     arguments = inspect.signature(maker).parameters
     keys = [name for name in arguments if name not in known]
@@ -59,7 +59,7 @@ def check_keys(
 
 
 def check_integers(place: str, value: Any) -> None:
-    """Refuse integers beyond 64 bits, anywhere in a table: TOML has none, and arrays neither."""
+    """Raise an error for integers beyond 64 bits in a table: TOML and arrays cannot hold them."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             check_integers(f"{place}.{key}" if place else str(key), item)
@@ -71,7 +71,7 @@ def check_integers(place: str, value: Any) -> None:
 
 
 def labels_of(name: str, classes: Mapping[str, type[Any]]) -> list[str]:
-    """Labels that ``name`` stands for: itself, or those of the policies of this class.
+    """The label ``name`` itself, or the labels of all policies of the class ``name``.
 
     Examples:
         >>> from driftbandits import DLinUCB, registered

@@ -12,22 +12,22 @@ from ..core.arrays import Array
 from ..environments import Environment
 from ..simulation import even_rounds
 
-# A policy has recovered when it loses at most this share of what playing at random loses.
+# A policy has recovered when its regret is at most this share of the regret of random play.
 SHARE = 0.5
-# Only changes that are followed by this many rounds of calm are looked at.
+# Only changes followed by at least this many rounds without another change count.
 CALM = 300
 
 
 class Recovery(NamedTuple):
     """Recovery times after the changes of an environment."""
 
-    rounds: float  # mean over the changes; one that never ends counts as the calm's whole length
-    unfinished: int  # after how many changes it did not recover
+    rounds: float  # mean over the changes; no recovery counts as all rounds until the next change
+    unfinished: int  # number of changes without recovery
     changes: int
 
 
 def checkpoints(environment: Environment) -> tuple[int, ...]:
-    """Rounds after which to write down the regret: 60 even ones, and closer after changes."""
+    """Rounds after which to record the regret: 60 even ones, and denser ones after changes."""
     rounds = set(even_rounds(environment.horizon, 60))
     for change, length in _calms(environment.change_points, environment.horizon):
         rounds.update(change - 1 + lag for lag in _lags(length))
@@ -37,11 +37,11 @@ def checkpoints(environment: Environment) -> tuple[int, ...]:
 def recovery(
     rounds: Array, regret: Array, random: Array, change_points: Sequence[int]
 ) -> Recovery | None:
-    """Recovery from the mean regrets (C,) of a policy and of playing at random.
+    """Recovery times, from the mean regrets (C,) of a policy and of random play.
 
-    After each change, the first lag from which, up to the next checkpoint, the policy loses at
-    most half of what random play loses in the same rounds. None where no change has a calm of
-    300 rounds after it.
+    The recovery time after a change is the first lag such that, from there to the next checkpoint,
+    the policy's regret grows by at most half of the growth for random play. None if no change is
+    followed by 300 rounds without another change.
     """
     column = {int(t): c for c, t in enumerate(rounds)}
     times, unfinished = [], 0
@@ -55,7 +55,7 @@ def recovery(
 
 
 def _calms(change_points: Sequence[int], horizon: int) -> Iterator[tuple[int, int]]:
-    """Changes with calm after them, and its length."""
+    """Changes followed by a calm of at least `CALM` rounds, and the length of the calm."""
     points = [point for point in change_points if point <= horizon]
     for change, end in pairwise([*points, horizon + 1]):
         if end - change >= CALM:
@@ -63,6 +63,6 @@ def _calms(change_points: Sequence[int], horizon: int) -> Iterator[tuple[int, in
 
 
 def _lags(length: int) -> list[int]:
-    """0, then 10, 20, 30, 40, 60, 80, 110, …: steps of about √2, in tens, up to the length."""
+    """0, 10, 20, 30, 40, 60, 80, 110, …, in factors of about √2, and last the length."""
     steps = 10 * np.round(2.0 ** (np.arange(40) / 2)).astype(int)
     return [0, *(int(lag) for lag in np.unique(steps) if lag < length), length]

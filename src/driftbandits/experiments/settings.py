@@ -1,4 +1,4 @@
-"""Settings as data: from a TOML file, with overrides, to an experiment."""
+"""Settings: read a TOML file, apply overrides, build an experiment."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def built_in(name: str) -> Settings:
 
 
 def read(path: Path) -> Settings:
-    """Settings from a user's TOML file; its name stands in for a missing one."""
+    """Settings from a user's TOML file; the default of ``name`` is the name of the file."""
     try:
         settings = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -72,7 +72,7 @@ def override(settings: Settings, key: str, value: Any) -> Settings:
 
 
 def takes_data(settings: Settings) -> bool:
-    """Whether the experiment reads the Criteo log, so that ``data`` of `build` means something."""
+    """Whether the experiment reads the Criteo log; only then does `build` use ``data``."""
     environment = settings.get("environment")
     return isinstance(environment, dict) and environment.get("kind") == "criteo"
 
@@ -80,7 +80,7 @@ def takes_data(settings: Settings) -> bool:
 def build(settings: Settings, *, data: Path | None = None, cache: Path | None = None) -> Experiment:
     """The experiment that settings describe.
 
-    ``data`` is the user's copy of the Criteo log; without it a stand-in is made in ``cache``.
+    ``data`` is the user's copy of the Criteo log. Without it, a stand-in is made in ``cache``.
     """
     environment, problem, facts = prepare(settings, data=data, cache=cache)
     policies, groups = _policies(settings, problem)
@@ -108,7 +108,7 @@ def build(settings: Settings, *, data: Path | None = None, cache: Path | None = 
 def prepare(
     settings: Settings, *, data: Path | None = None, cache: Path | None = None
 ) -> tuple[Environment, Problem, dict[str, Any]]:
-    """The environment of settings, what policies are told of it, and what is said of its data."""
+    """The environment, the problem for tuning policies, and facts about the data."""
     unknown = sorted(settings.keys() - set(_KEYS))
     if unknown:
         raise SettingsError(
@@ -118,7 +118,7 @@ def prepare(
     horizon, seed = _need(settings, "horizon"), settings.get("seed", 0)
     with errors_at(""):
         check_name(_need(settings, "name"))
-        # Before an environment says it of its own table.
+        # Checked here first, so that the message names the right place in the file.
         whole("horizon", horizon, least=1)
         whole("seed", seed, least=0, most=None)
     environment, facts = _environment(settings, horizon, seed, data, cache)
@@ -128,7 +128,7 @@ def prepare(
 def _environment(
     settings: Settings, horizon: int, seed: int, data: Path | None, cache: Path | None
 ) -> tuple[Environment, dict[str, Any]]:
-    """The environment, and what is to be said of its data."""
+    """The environment, and facts about its data for the report."""
     table = table_at("environment", _need(settings, "environment"))
     if takes_data(settings):
         del table["kind"]
@@ -159,7 +159,7 @@ def _problem(
 
 
 def _policies(settings: Settings, problem: Problem) -> tuple[dict[str, Policy], dict[str, str]]:
-    """The policies by label, and the groups of those that stand apart in tables."""
+    """The policies by label, and the groups (by label) of policies that tables show separately."""
     policies: dict[str, Policy] = {}
     groups: dict[str, str] = {}
     entries = _need(settings, "policies")
@@ -188,14 +188,14 @@ def _policies(settings: Settings, problem: Problem) -> tuple[dict[str, Policy], 
 
 
 def _policy(name: str, place: str, options: Settings, problem: Problem) -> Policy:
-    """A policy at its documented tuning, but for the options that are given."""
+    """A policy with its documented tuning, except for the given options."""
     with errors_at("problem"):
         tuned = _classes()[name].tuned(problem)
     return make(place, type(tuned), {**tuned.config, **options})
 
 
 def _classes() -> dict[str, type[Policy]]:
-    """What a file can name: the registered policies, and D-LinUCB as published."""
+    """The policies that a file can name: registered policies, and D-LinUCB as published."""
     return {**registered(), DLinUCBAsPublished.label: DLinUCBAsPublished}
 
 

@@ -1,4 +1,4 @@
-"""How policies stand, from a row for each environment and contestant."""
+"""Standings of the policies, from a table with one row per environment and contestant."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ import pandas as pd
 from .contestants import DRIFT
 from .yardsticks import geometric_mean
 
-# Columns of ratios, by the yardstick; those of the ends of their 95% intervals; and those of what
-# each replication adds to them, which files do not have.
+# For each column of ratios: the columns of its 95% interval, and the column of the replications'
+# contributions, which files do not have.
 INTERVALS = {"ratio": ("low", "high"), "twice": ("twice_low", "twice_high")}
 SHARES = {"ratio": "shares", "twice": "twice_shares"}
 
 
 def standings(scores: pd.DataFrame) -> pd.DataFrame:
-    """A row a policy, by average rank; last the fixed discount that does best over all.
+    """One row per policy, by average rank; the last row is the best fixed discount over all.
 
-    Ratios have 95% intervals; means have none where ``scores`` comes from a file.
+    Ratios have 95% intervals. If ``scores`` comes from a file, geometric means have none.
 
     Columns:
-        told: Facts of the environment that it is tuned by.
-        environments: In how many it played.
+        told: Facts of the environment that its tuning reads.
+        environments: Number of environments in which it played.
         rank: Average place by mean regret, among policies that played everywhere.
-        rank_in_class: The same among those that are told as much of the drift.
+        rank_in_class: The same, among policies that know the same facts about the drift.
         ratio, low, high: Geometric mean of its regret relative to the best fixed discount.
-        worst, worst_low, worst_high, worst_in: The largest of these, and where.
+        worst, worst_low, worst_high, worst_in: The largest of these ratios, and its environment.
         twice, twice_low, …: The same relative to D-LinUCB with the best memory and radius.
-        recovery, unfinished: Mean rounds to recover from a change, and how many times it never did.
-        microseconds, time: Geometric means of the time per round, and of that relative to D-LinUCB.
+        recovery, unfinished: Mean rounds to recover from a change, and number of changes without
+            recovery.
+        microseconds, time: Geometric means of the time per round, and of its ratio to D-LinUCB.
     """
     policies = scores[~scores["fixed"].astype(bool)]
     rows = [_standing(policies, label) for label in policies["policy"].drop_duplicates()]
@@ -39,7 +40,10 @@ def standings(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def average_rank(scores: pd.DataFrame, label: str, among: Iterable[str]) -> float:
-    """Mean place of a policy by mean regret, where it played; equals share a place."""
+    """Mean place of a policy by mean regret where it played, among those that played everywhere.
+
+    Ties share a place.
+    """
     grid = _grid(scores, "regret")
     mine = grid.loc[label].dropna()
     full = grid.loc[[name for name in among if name != label]].dropna()[mine.index]
@@ -48,13 +52,13 @@ def average_rank(scores: pd.DataFrame, label: str, among: Iterable[str]) -> floa
 
 
 def told_of_drift(told: str) -> tuple[str, ...]:
-    """What of the drift is among the facts, as a class of policies."""
+    """The facts about the drift among the facts ``told``; they define a class of policies."""
     facts = told.split(", ")
     return tuple(fact for fact in DRIFT if fact in facts)
 
 
 def _grid(scores: pd.DataFrame, column: str) -> pd.DataFrame:
-    """(policies, environments), in the order of the table."""
+    """A column as a grid (policies, environments), in the order of the table."""
     grid = scores.pivot(index="policy", columns="environment", values=column)
     order = [scores[name].drop_duplicates() for name in ("policy", "environment")]
     return grid.reindex(index=order[0], columns=order[1])
@@ -114,7 +118,7 @@ def _means(mine: pd.DataFrame) -> dict[str, object]:
 
 
 def _best_single(scores: pd.DataFrame) -> pd.DataFrame:
-    """The one memory, the same in all environments, of the least geometric mean."""
+    """The row of the memory that has the least geometric mean over all environments."""
     fixed = scores[scores["fixed"].astype(bool)]
     everywhere = _grid(fixed, "ratio").astype(float).dropna().apply(np.log).mean(axis=1)
     if everywhere.empty:

@@ -18,9 +18,9 @@ _HEADER = (
 
 
 def markdown(scores: pd.DataFrame) -> str:
-    """The standings, the regrets of every environment, and who was left out, as Markdown.
+    """The standings, the regrets in every environment, and the policies left out, as Markdown.
 
-    Where there are several groups of environments, each has its own tables.
+    If there are several groups of environments, each group has its own tables.
     """
     groups = {str(name): part for name, part in scores.groupby("group", sort=False)}
     parts = []
@@ -32,14 +32,14 @@ def markdown(scores: pd.DataFrame) -> str:
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table; what would break a cell is escaped."""
+    """A Markdown table; characters that would break a cell are escaped."""
     names = list(header)
     lines = [names, ["---"] * len(names), *rows]
     return "\n".join("| " + " | ".join(escape(cell) for cell in line) + " |" for line in lines)
 
 
 def escape(text: str) -> str:
-    r"""A cell's text, with nothing in it that Markdown takes for markup.
+    r"""The text of a cell, with Markdown's special characters escaped.
 
     Examples:
         >>> print(escape("a|b *c*"))
@@ -82,7 +82,7 @@ def _recovery(row: dict[Hashable, Any]) -> str:
 
 
 def _environments_text(scores: pd.DataFrame) -> Iterator[str]:
-    """Regrets, and their ratios to both yardsticks, with a row per environment each."""
+    """Tables of the regrets and of their ratios to both yardsticks, one row per environment."""
     labels = list(scores.loc[~scores["fixed"].astype(bool), "policy"].drop_duplicates())
     places = {
         str(name): mine.set_index("policy")
@@ -108,7 +108,7 @@ def _environments_text(scores: pd.DataFrame) -> Iterator[str]:
 
 
 def _hindsight(of: pd.DataFrame) -> tuple[str, str]:
-    """Regrets of the two yardsticks, and what was chosen."""
+    """Regrets and labels of the two yardsticks."""
     best = of[of["yardstick"].astype(bool)].iloc[0]
     chosen = (str(best.name), best["regret"]), (best["tuned_twice"], best["tuned_twice_regret"])
     fixed, twice = (
@@ -123,7 +123,7 @@ def _regret(row: pd.Series) -> str:
 
 
 def _with_half(row: dict[Any, Any], value: str, low: str, high: str) -> str:
-    """A number, and half the width of its interval where that is known."""
+    """A number, with half the width of its interval if that is known."""
     shown, ends = _number(row.get(value), 2), (row.get(low), row.get(high))
     if shown == "–" or any(end is None or pd.isna(end) for end in ends):
         return shown

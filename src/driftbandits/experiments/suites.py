@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from .settings import BUILT_IN, Settings, built_in
 
-# In the order of tables. First one kind of drift each: gradual, abrupt, then those where exploring
-# decides. Then what practitioners meet.
+# In the order of the tables. The first group has one kind of drift per environment: gradual,
+# abrupt, then those where exploration is decisive. The second has situations from practice.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Drift": (
         "stationary",
@@ -46,12 +46,12 @@ OWN = "Your own"
 
 
 def suite() -> dict[str, Settings]:
-    """Settings of the environments of the suite, by name; the paper's are among them."""
+    """Settings of the environments of the suite, by name, including those of the paper."""
     return {name: _settings(name) for name in SUITE}
 
 
 def group_of(name: str) -> str:
-    """The group of an environment; one that is not of the suite is a user's own.
+    """The group of an environment; "Your own" if it is not in the suite.
 
     Examples:
         >>> group_of("abrupt"), group_of("launches"), group_of("mine")

@@ -1,4 +1,4 @@
-"""Time per round of a policy, side by side with D-LinUCB."""
+"""Time per round of a policy, compared with D-LinUCB."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TURNS, _LEAST, _SECONDS = 15, 3, 2.0
 
 
 def time_per_round(policy: Policy, against: Policy, environment: Environment) -> dict[str, float]:
-    """Microseconds a round, in one thread and with the drawing left out, and the ratio.
+    """Microseconds per round in one thread, without the drawing, and the ratio to ``against``.
 
-    The two take turns, so that a machine that slows down slows both; the best turn counts. Rewards
-    come at once.
+    The two policies take turns, so that a slow machine slows both; the fastest turn counts. Rewards
+    arrive at once.
     """
     short = replace(environment, horizon=min(environment.horizon, _ROUNDS), delays=None)
     blocks = list(short.blocks(seed=0, replication=0))
@@ -33,7 +33,7 @@ def time_per_round(policy: Policy, against: Policy, environment: Environment) ->
 
 
 def _play(policy: Policy, blocks: Sequence[Block]) -> float:
-    """Seconds of this thread, whatever else the machine does, that a fresh policy takes."""
+    """Seconds of CPU time of this thread for a fresh policy."""
     player = policy.fresh()
     start = time.thread_time()
     for block in blocks:

@@ -1,4 +1,4 @@
-"""What regrets are divided by: D-LinUCB as good as it could have been, in hindsight."""
+"""The yardsticks that regrets are divided by: D-LinUCB with the best settings in hindsight."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from ..simulation import Result
 from ..simulation.statistics import mean_interval, standard_error
 from .contestants import fixed_discounts, scaled_radii
 
-# What tables call the two.
+# The names of the two yardsticks in tables.
 BEST_FIXED, TUNED_TWICE = "best fixed discount", "tuned twice"
 
 
 class Yardsticks(NamedTuple):
-    """Labels of the contestants of least mean regret."""
+    """Labels of the contestants with the least mean regret."""
 
     fixed: str  # among `fixed_discounts`: the best memory, at the theorem's radius
-    twice: str  # among these and `scaled_radii`: the best memory and radius
+    twice: str  # among `fixed_discounts` and `scaled_radii`: the best memory and radius
 
 
 def yardsticks(result: Result, problem: Problem) -> Yardsticks:
-    """The best of those who play in ``result``, which has all that are tuned in hindsight.
+    """The yardsticks of ``result``, which must contain all reference policies.
 
-    They are picked after the regrets are known, so they look a little better than they are: to the
-    disadvantage of everyone else.
+    They are chosen after the regrets are known. So they look slightly better than they are, and all
+    other policies look slightly worse.
     """
     fixed = tuple(fixed_discounts(problem))
     return Yardsticks(_least(result, fixed), _least(result, [*fixed, *scaled_radii(problem)]))
 
 
 class Relative(NamedTuple):
-    """A ratio of mean regrets, and how sure it is."""
+    """A ratio of mean regrets, with its uncertainty."""
 
     ratio: float
     low: float  # ends of the 95% interval
     high: float
-    shares: Array  # (N,), what each replication adds to log ratio, times N
+    shares: Array  # (N,), contribution of each replication to the log ratio, times N
 
 
 def relative(values: Array, base: Array) -> Relative:
@@ -56,7 +56,7 @@ def relative(values: Array, base: Array) -> Relative:
 def ratio_of_means(values: Array, base: Array) -> tuple[float, float]:
     """mean(values) / mean(base) of paired samples, and its standard error by the delta method.
 
-    Regrets of zero are possible, over a few rounds: the ratio to them is 1 or ∞, without an error.
+    Over a few rounds the mean of ``base`` may be zero. Then the ratio is 1 or ∞ and the error NaN.
     """
     if base.mean() == 0:
         return math.inf if values.mean() > 0 else 1.0, math.nan
@@ -67,9 +67,9 @@ def ratio_of_means(values: Array, base: Array) -> tuple[float, float]:
 def geometric_mean(ratios: Iterable[float], shares: Iterable[Array]) -> tuple[float, float, float]:
     """Geometric mean of ratios, and the ends of its 95% interval.
 
-    Environments share the noise of a replication, so their ratios are not independent. What a
-    replication adds to the mean logarithm, over all environments, is: ``shares`` has an array (N,)
-    for each of the ratios.
+    Environments share the noise of a replication, so their ratios are not independent. But the
+    contributions of different replications to the mean logarithm are independent. ``shares`` holds
+    these contributions, one array (N,) per ratio.
     """
     middle = float(np.mean(np.log(list(ratios))))
     added = np.mean(list(shares), axis=0)
@@ -78,5 +78,5 @@ def geometric_mean(ratios: Iterable[float], shares: Iterable[Array]) -> tuple[fl
 
 
 def _least(result: Result, labels: Iterable[str]) -> str:
-    """Who has the least mean regret."""
+    """The label with the least mean regret."""
     return min(labels, key=lambda label: float(result.final(label).mean()))

@@ -28,8 +28,8 @@ EVERYTHING = (Term(), Term(action=EVERY), Term(context=EVERY), Term(context=EVER
 class Features:
     """What the coordinates of a vector are, declared once.
 
-    A declaration is a value: frozen, equal to any other with the same `digest`, and written as JSON
-    or TOML. Nothing is learned from the data that it encodes, so the same input always gives the
+    A declaration is a value: it is frozen, it equals any other with the same `digest`, and it can
+    be written as JSON or TOML. It learns nothing from the data, so the same input always gives the
     same vector.
 
     >>> from driftbandits.features import Cyclic, Features, OneHot
@@ -69,7 +69,7 @@ class Features:
             raise ValueError(f"per_action must be a PerAction or None, got {self.per_action!r}")
         positive("bound", self.bound)
         object.__setattr__(self, "bound", float(self.bound))
-        _ = self._layout  # an error here and not at the first use
+        _ = self._layout  # so that an error comes here and not at the first use
 
     @cached_property
     def _layout(self) -> Layout:
@@ -123,8 +123,8 @@ class Features:
     def encode_pairs(self, contexts: Any, actions: Any, *, slots: SlotTable | None = None) -> Array:
         """The vector of each context with the action at the same place, (n, d).
 
-        For logs: ``contexts`` is a list or a data frame with one row per decision, ``actions`` one
-        with the actions that were played.
+        For logs: ``contexts`` is a list or a data frame with one row per decision. ``actions`` has
+        the action that was played in each.
         """
         return self._encoder.encode_pairs(contexts, actions, slots)
 
@@ -137,7 +137,7 @@ class Features:
         return range(first, first + self._layout.block)
 
     def names_with(self, slots: SlotTable) -> tuple[str, ...]:
-        """Names of the coordinates, where a slot that an action has goes by the action's id."""
+        """Names of the coordinates. The slot of an action is named after the action's id."""
         owners = {slot: f"action {id}" for id, slot in slots.slots.items()}
         return tuple(
             " × ".join([owners[coordinate.slot], *coordinate.context])
@@ -161,19 +161,20 @@ class Features:
 
         Args:
             contexts: A data frame (pandas, polars, pyarrow) or a list of dictionaries.
-            actions: Examples of actions in any shape that `encode` takes. Without features, and
-                without this argument, every action gets a block of its own.
+            actions: Examples of actions in any shape that `encode` takes. If they have no
+                features, or if this is None, every action gets a block of its own.
             bound: As in a declaration.
         """
         return cls(**proposed(contexts, actions), bound=bound)
 
     @classmethod
     def hashed(cls, *, context: int = 12, action: int = 12, bound: float = 1.0) -> Self:
-        """A declaration for input of which nothing is known: everything is hashed.
+        """A declaration for input whose features are not known: everything is hashed.
 
-        All features of the context share some coordinates, all those of an action (its id
-        included) share others, and each of the former is crossed with each of the latter.
-        Declaring features by name tells more apart in fewer coordinates.
+        All features of the context share ``context`` coordinates. All features of an action,
+        including its id, share ``action`` coordinates. Each of the former is multiplied with each
+        of the latter. Features that are declared by name need fewer coordinates for the same
+        detail.
         """
         return cls(
             context={"context": Rest(context, optional=True)},
@@ -193,7 +194,7 @@ class Features:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The declaration from what `to_dict`, JSON or TOML has; errors name the place."""
+        """The declaration from a dictionary as `to_dict`, JSON or TOML has it."""
         return cls(**read(content))
 
     def to_json(self) -> str:
@@ -230,7 +231,7 @@ class Features:
 
 
 def _by_name(side: str, kinds: Any) -> Mapping[str, Kind]:
-    """Features in the order of their names: the order of a dictionary means nothing."""
+    """Features in the order of their names, so that the order of a dictionary does not matter."""
     if not isinstance(kinds, Mapping):
         raise ValueError(f"{side} must be a dictionary of features, got {kinds!r}")
     for name, kind in kinds.items():

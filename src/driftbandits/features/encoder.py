@@ -20,8 +20,8 @@ from .slots import SlotTable
 class Encoder:
     """A declaration, ready to encode. Several threads may use it at once.
 
-    A vector is the action's share of each coordinate times the context's share. The actions'
-    shares are remembered as long as actions do not change.
+    A vector is the action's share of each coordinate times the context's share. The encoder
+    remembers the actions' shares as long as the actions do not change.
 
     Args:
         context: Features of the context.
@@ -38,7 +38,7 @@ class Encoder:
         room: int,
     ) -> None:
         self._context, self._action = Side("context", context), Side("action", action)
-        # What is hashed with everything else includes the id.
+        # Rest hashes the id too.
         self._reads_id = ID in action or any(isinstance(k, Rest) for k in action.values())
         self._layout, self._room = layout, room
         self._context_index, self._action_index = [*layout.context_index], [*layout.action_index]
@@ -67,7 +67,7 @@ class Encoder:
     def _shared_rows(
         self, pairs: list[tuple[Any, dict[str, Any]]], slots: SlotTable | None
     ) -> Array:
-        """Rows of actions of which many are the same; each is computed once."""
+        """The rows of many actions. Equal actions are computed once."""
         places = dict[Any, list[int]]()
         for place, (id, _) in enumerate(pairs):
             places.setdefault(id, []).append(place)
@@ -95,7 +95,7 @@ class Encoder:
         return _products(bases, self._action_index) * self._layout.scale
 
     def _own(self, id: Any, features: dict[str, Any]) -> dict[str, Any]:
-        """The features of an action, with its id among them exactly where that is declared."""
+        """The features of an action, with its id if and only if the declaration reads it."""
         if ID in features:
             if id_text(features[ID]) != id_text(id):
                 raise FeatureError(

@@ -1,4 +1,4 @@
-"""What is wrong with a value, said so that a person can mend it."""
+"""Errors that say what is wrong with a value."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class FeatureError(ValueError):
     The message has the name, the rule and the value.
 
     Attributes:
-        feature: Name of the feature, or None where the whole input is wrong.
-        action: Id of the action, or None where the context is wrong.
+        feature: Name of the feature, or None if the whole input is wrong.
+        action: Id of the action, or None if the context is wrong.
     """
 
     def __init__(self, message: str, *, feature: str | None = None, action: object = None) -> None:
@@ -25,9 +25,9 @@ class FeatureError(ValueError):
 
 
 class Rejected(Exception):  # noqa: N818 - a signal inside the package, never an error of its own
-    """A value that breaks a rule; whoever knows the name of the feature says so to the caller."""
+    """A value breaks a rule. Code that knows the feature's name turns this into `FeatureError`."""
 
 
 def short(value: object) -> str:
-    """``value`` as it is written in Python, cut where it is long."""
+    """``value`` as Python writes it, shortened if it is long."""
     return _SHORT.repr(value)

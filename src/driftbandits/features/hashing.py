@@ -1,9 +1,9 @@
-"""Signed hashing: texts to a position and a sign, the same everywhere and for ever.
+"""Signed hashing: from texts to a position and a sign, the same everywhere and for ever.
 
 The hash of a text is BLAKE2b (RFC 7693) of its UTF-8 bytes with a digest of 8 bytes, read as a
 little-endian integer. The highest bit gives the sign; the other 63 bits, modulo the size, give the
-position. Neither the process, nor the platform, nor the version of Python or of this package plays
-a part; known answers are among the tests.
+position. The result depends neither on the process, nor on the platform, nor on the version of
+Python or of this package. The tests have known answers.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def words_of(text: str) -> list[str]:
 
 
 def sketch(tokens: Iterable[str], size: int) -> list[float]:
-    """The signed sum of at least one token's unit vectors, of norm 1 whatever they are, (size,).
+    """The signed sum of the unit vectors of at least one token, scaled to norm 1, (size,).
 
-    Where all tokens cancel, which takes collisions of opposite signs, they are added unsigned:
-    what is there never looks like nothing.
+    Tokens with opposite signs at the same position can cancel. If all cancel, they are added
+    without signs, so that a value never looks like no value.
     """
     hashed = [signed_hash(token, size) for token in tokens]
     total = _sum(hashed, size)

@@ -1,4 +1,4 @@
-"""The shapes that contexts and actions may come in, each turned into plain dictionaries.
+"""Turn every accepted shape of contexts and actions into plain dictionaries.
 
 Data frames are recognised by their methods, so none of their packages is imported.
 """
@@ -18,7 +18,7 @@ def as_mapping(what: str, row: Any) -> dict[str, Any]:
     """A row as a dictionary of names and values.
 
     A row is a dictionary, a list of dictionaries, a row of a data frame, a named tuple, or None
-    for nothing at all.
+    if there are no values.
     """
     if type(row) is dict:
         return row
@@ -40,9 +40,9 @@ def as_mapping(what: str, row: Any) -> dict[str, Any]:
 def named_actions(actions: Any) -> dict[Any, dict[str, Any]]:
     """Actions as a dictionary from ids to features, in the order given.
 
-    Actions are a dictionary from ids to features; a list of ids, of ``{"id": …, "features": …}``
-    or of ``{"id": …}`` with the features beside it, also mixed; or a data frame with one row per
-    action and the ids in a column ``id`` or, for pandas, in the index.
+    Actions are a dictionary from ids to features, a list, or a data frame. An entry of a list is
+    an id, ``{"id": …, "features": …}``, or ``{"id": …}`` with the features as further keys. A data
+    frame has one row per action, and the ids in a column ``id`` or, for pandas, in the index.
 
     >>> named_actions(["a", {"id": "b", "features": {"length": 3}}, {"id": "c", "length": 5}])
     {'a': {}, 'b': {'length': 3}, 'c': {'length': 5}}
@@ -61,7 +61,7 @@ def named_actions(actions: Any) -> dict[Any, dict[str, Any]]:
 
 
 def action_list(actions: Any) -> list[tuple[Any, dict[str, Any]]]:
-    """Ids and features of a list or a data frame of actions, in which ids may come again."""
+    """Ids and features of a list or a data frame of actions. Ids may repeat."""
     if actions is None or isinstance(actions, str):
         raise FeatureError(
             "actions must be a dictionary from ids to features, a list or a data frame, "
@@ -94,14 +94,14 @@ def id_text(id: Any) -> str:
 
 
 def id_texts(what: str, ids: Iterable[Any]) -> set[str]:
-    """Several ids as texts. One text alone would be taken for a list of letters."""
+    """Several ids as texts. Refuses a single text, which would be read as a list of letters."""
     if isinstance(ids, str):
         raise FeatureError(f"{what} must be a list of ids, got {short(ids)}")
     return {id_text(id) for id in ids}
 
 
 def _id(id: Any) -> Any:
-    """``id`` itself, once it is known to be one."""
+    """``id`` itself, after a check that it is a valid id."""
     if type(id) is not str:
         id_text(id)
     return id

@@ -1,15 +1,15 @@
 """Where each coordinate of a vector comes from.
 
-A context and an action become one list of numbers each, their *base*: a 1, followed by the
+The context and each action have a *base*: a list of numbers that starts with a 1, followed by the
 coordinates of every feature in the order of their names. The action's base ends with one indicator
 per slot. Coordinate c of a vector is then
 
     scale · Π_k context[context_index[k, c]] · Π_k action[action_index[k, c]].
 
-A product of features has norm at most 1, because each of its factors has. A vector consists of n
-such products that can be other than zero at once, so scale = bound·(1 - 2⁻⁴⁰)/√n keeps its norm
-within the bound, rounding included. Slots count once, since an action has one slot: more room
-changes no number.
+A product of features has norm at most 1, because each of its factors has. In a vector, n such
+products can be nonzero at once, so scale = bound·(1 - 2⁻⁴⁰)/√n keeps its norm within the bound,
+even with rounding errors. All slots together count as one, because an action has one slot. More
+slots therefore change no number.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ class Coordinate(NamedTuple):
 
 @dataclass(frozen=True)
 class Base:
-    """Names of the base coordinates of one side, and where each feature's begin; 0 is the 1."""
+    """Names of the base coordinates of one side, and where each feature starts. The 1 is at 0."""
 
     names: tuple[str, ...]
     ranges: Mapping[str, range]
 
     def width(self, products: Sequence[Product]) -> int:
-        """Number of coordinates of several products together."""
+        """Number of coordinates that these products have together."""
         return sum(math.prod(len(self.ranges[name]) for name in product) for product in products)
 
     def cells(self, products: Sequence[Product]) -> list[tuple[int, ...]]:
-        """Positions of the factors of each of these coordinates."""
+        """For each coordinate of these products, the positions of its factors."""
         return [
             cell
             for product in products
@@ -86,7 +86,7 @@ class Layout:
         slot_base: Position of the first slot's indicator in the action's base.
         shared: Number of coordinates that belong to no slot; they come first.
         block: Number of coordinates of each slot.
-        scale: What every product is multiplied with.
+        scale: The factor of every product.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -105,7 +105,7 @@ def layout(
     per_action: PerAction | None,
     bound: float,
 ) -> Layout:
-    """The layout of a declaration; an error where terms and features do not fit each other."""
+    """The layout of a declaration; an error if terms and features do not fit each other."""
     left, right = _base("context", context, action), _base("action", action, context)
     sides = [
         (products("context", t.context, left.ranges), products("action", t.action, right.ranges))
@@ -139,7 +139,7 @@ def layout(
 
 
 def _base(side: str, kinds: Mapping[str, Kind], others: Mapping[str, Kind]) -> Base:
-    """The base of one side; names that both sides have say which side they are of."""
+    """The base of one side. A name that both sides have gets the name of its side."""
     names, ranges = ["1"], {}
     for name, kind in kinds.items():
         if kind.labels:
@@ -150,7 +150,7 @@ def _base(side: str, kinds: Mapping[str, Kind], others: Mapping[str, Kind]) -> B
 
 
 def _blocks(per_action: PerAction, left: Base) -> list[Product]:
-    """What each slot consists of: 1, and products of features of the context."""
+    """The products of each slot: 1, and products of features of the context."""
     chosen = products("context", per_action.context, left.ranges) if per_action.context else []
     for product in _repeated(chosen):
         raise ValueError(f"per_action must have distinct products, got {_shown(product)} twice")
@@ -203,7 +203,7 @@ def _named(cells: Sequence[_Cell], left: Base, right: Base) -> tuple[Coordinate,
 
 
 def _repeated(items: Iterable[Item]) -> Iterator[Item]:
-    """What comes a second time, if anything does."""
+    """The items that have come before."""
     seen = set[Item]()
     for item in items:
         if item in seen:
@@ -217,7 +217,7 @@ def _shown(*factors: Sequence[str]) -> str:
 
 
 def _index(cells: Sequence[tuple[int, ...]]) -> Index:
-    """Positions of factors, (factors, d); missing factors are the 1 at position 0."""
+    """Positions of factors, (factors, d). A missing factor is the 1 at position 0."""
     most = max((len(cell) for cell in cells), default=1)
     index = np.zeros((max(most, 1), len(cells)), dtype=np.intp)
     for column, cell in enumerate(cells):

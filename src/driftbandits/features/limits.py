@@ -1,6 +1,6 @@
-"""Limits that several modules keep to."""
+"""Limits that several modules use."""
 
-# Far more coordinates than a linear policy can use. A slip of the pen must not fill the memory.
+# Far more coordinates than a linear policy can use. A typing error must not fill the memory.
 LARGEST_SIZE = 65_536
 
 # Sums of squares are rounded. Vectors stay this much shorter than the bound, so that no computed

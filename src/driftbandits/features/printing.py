@@ -1,4 +1,4 @@
-"""Declarations as texts to read."""
+"""Declarations as text for people."""
 
 from __future__ import annotations
 

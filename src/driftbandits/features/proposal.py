@@ -16,16 +16,16 @@ from .kinds import Cyclic, Hashed, Ignored, Kind, Number, OneHot, Tags
 from .terms import EVERY, PerAction, Term
 from .values import as_items, flattened, is_missing, is_number
 
-# A value has a coordinate of its own where at least this share of the rows has it.
+# A value gets its own coordinate if at least this share of the rows has it.
 _COMMON = 0.01
-# More values than this are hashed: in a linear model each one is learned by itself.
+# If there are more values than this, they are hashed: a linear model learns each one separately.
 _LISTED = 20
 _HASHED = 16
 # Numbers are clipped beyond the middle 98% of the examples.
 _TAILS = (1, 50, 99)
-# Numbers above zero that span more than this factor are taken on a logarithmic scale.
+# Positive numbers that span more than this factor get a logarithmic scale.
 _WIDE = 20.0
-# A vector of more coordinates makes decisions slow and learning slower.
+# Most coordinates of a vector: more make decisions slow and learning slower.
 _LARGEST = 256
 # Room for actions that come later, where each has a block of its own.
 _ROOM = 16
@@ -149,7 +149,7 @@ def _block(context: dict[str, Kind], actions: int) -> PerAction:
 
 
 def _terms(context: dict[str, Kind], action: dict[str, Kind]) -> tuple[Term, ...]:
-    """Everything alone, and as many crossings as there is room for, the smallest features first."""
+    """Every feature alone, and as many products as fit, those of the smallest features first."""
     sizes = {name: len(kind.labels) for name, kind in context.items() if kind.labels}
     width = sum(len(kind.labels) for kind in action.values())
     room = _LARGEST - 1 - width - sum(sizes.values())

@@ -1,4 +1,4 @@
-"""What an agent asks of features."""
+"""The interface that an agent needs from features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .slots import SlotTable
 
 
 class Encodes(Protocol):
-    """What an agent asks of features: `Features`, `FromTransformer`, or a class of one's own."""
+    """What an agent needs from features: `Features`, `FromTransformer`, or a class of your own."""
 
     @property
     def dim(self) -> int:

@@ -1,8 +1,7 @@
-"""The rows of actions that were seen lately.
+"""A cache of the rows of recent actions.
 
-They are found again by comparing the whole content of the actions with private copies. A
-dictionary that has changed is therefore a new one, and memory changes the speed of an answer but
-never the answer.
+A lookup compares the whole content of the actions with private copies. A dictionary that has
+changed therefore counts as new. The cache changes the speed of an answer, never the answer.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from .inputs import named_actions
 from .slots import SlotTable
 from .values import NotPlain, plain_copy
 
-# Rows are forgotten beyond this many numbers (64 MB), so that memory stays bounded.
+# The cache holds at most this many numbers (64 MB).
 _KEPT = 8_000_000
 
 Positions = npt.NDArray[np.intp]
@@ -31,7 +30,7 @@ Compute = Callable[[Iterable[tuple[Any, Row]], SlotTable | None], Array]
 def _weighted(rows: Array, positions: Positions, weights: Array) -> Array:
     """The rows at ``positions`` (K,) of ``rows`` (n, d), each times ``weights`` (d,): (K, d).
 
-    0.0 is added because a product may be -0.0, which is printed and written as such.
+    0.0 is added to turn -0.0 into 0.0: the sign would show in printed and written numbers.
     """
     vectors = np.empty((positions.size, weights.size))
     for row in range(positions.size):
@@ -51,7 +50,7 @@ class Recall:
     """Rows (d,) of actions, computed once as long as the actions do not change.
 
     Args:
-        compute: From ids, features and slots to rows, with an error where something is wrong.
+        compute: Computes rows from ids, features and slots; raises if something is wrong.
         dim: Length d of a row.
     """
 
@@ -81,7 +80,7 @@ class Recall:
             return _weighted_rows(self._rows, self._where(list(named)), weights)
 
     def _knows(self, named: dict[Any, Row]) -> bool:
-        """Whether there is a row for each of the actions as they are now."""
+        """Whether the cache has a row for each of the actions as they are now."""
         try:
             return named.items() <= self._copies.items()
         except (TypeError, ValueError):  # some values, such as arrays, cannot be compared
@@ -117,7 +116,7 @@ class Recall:
             self._rows = longer
 
     def _forget(self, slots: SlotTable | None) -> None:
-        """Start anew; rows depend on which slots the actions have."""
+        """Empty the cache: rows depend on the slots of the actions."""
         self._slots = slots
         self._copies, self._positions = {}, {}
         self._rows = np.empty((0, self._dim))

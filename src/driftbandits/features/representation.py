@@ -1,4 +1,4 @@
-"""How declarations are written in Python: with the fields that are not at their defaults."""
+"""The `repr` of declarations: only the fields that differ from their defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 def brief(value: Any) -> str:
     """A dataclass as the call that makes it.
 
-    Fields come in the order of the signature, those that are keyword-only last.
+    Fields come in the order of the signature, keyword-only ones last.
     """
     ordered = sorted(fields(value), key=lambda item: bool(item.kw_only))
     shown = [item for item in ordered if getattr(value, item.name) != _default(item)]
@@ -21,7 +21,7 @@ def brief(value: Any) -> str:
 def _default(item: Field[Any]) -> Any:
     if item.default_factory is not MISSING:
         return item.default_factory()
-    return item.default  # MISSING, which no value is equal to, where there is none
+    return item.default  # MISSING if there is no default; no value equals it
 
 
 def _written(value: Any) -> str:

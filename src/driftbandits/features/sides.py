@@ -1,4 +1,4 @@
-"""One side of the input, the context or an action, as the numbers that vectors are made of."""
+"""The numbers of one side of the input: of the context, or of an action."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .errors import FeatureError, Rejected, short
 from .kinds import Kind, Rest
 from .values import flattened
 
-# Lookups of one feature are forgotten beyond this many, so that memory stays bounded.
+# Remembered values per feature, at most.
 _REMEMBERED = 4096
 
 
 class Side:
-    """The features of one side, in the order of their names, and what was looked up lately.
+    """The features of one side, in the order of their names, with a cache of recent values.
 
-    Lookups go by equality. They change no result: values that are equal have equal coordinates.
+    The cache finds values by equality. It changes no result: equal values have equal coordinates.
     """
 
     def __init__(self, side: str, kinds: Mapping[str, Kind]) -> None:
@@ -30,7 +30,7 @@ class Side:
         self._names = frozenset(name for name in kinds if name != self._rest)
 
     def base(self, values: dict[str, Any], action: object = None) -> list[float]:
-        """1, followed by the coordinates of every feature; an error where a value is wrong."""
+        """1, followed by the coordinates of every feature; an error if a value is wrong."""
         if self._rest is not None or not values.keys() <= self._names:
             return self._carefully(values, action)
         base, get = [1.0], values.get
@@ -39,7 +39,7 @@ class Side:
                 value = get(name)
                 part = None if memory is None else memory.get(value)
                 base += self._part(value, kind, memory) if part is None else part
-        except (Rejected, TypeError):  # a TypeError means a value that no dictionary can look up
+        except (Rejected, TypeError):  # TypeError: a value that cannot be a dictionary's key
             return self._carefully(values, action)
         return base
 
@@ -52,7 +52,7 @@ class Side:
         return part
 
     def _carefully(self, values: dict[str, Any], action: object) -> list[float]:
-        """The same for any input: nested, with more than was declared, or wrong."""
+        """Like `base`, for any input: nested, with undeclared features, or wrong."""
         try:
             flat = flattened(values)
         except Rejected as rule:
@@ -84,7 +84,7 @@ class Side:
         )
 
     def _where(self, action: object, name: str | None = None) -> str:
-        """What an error is about, in words."""
+        """The subject of an error message."""
         if self._side == "context":
             return "context" if name is None else f"context feature {name!r}"
         whole = f"action {action!r}"

@@ -14,11 +14,11 @@ from .values import as_text
 
 @dataclass(frozen=True, kw_only=True)
 class SlotTable:
-    """A value that says which slot each action has. Changes return a new table.
+    """Immutable table with the slot of each action. Changes return a new table.
 
-    The table belongs to whoever knows when actions come and go, such as an agent. That owner saves
-    it with the policy, and records its changes where they are to be replayed. The encoder only
-    reads it: vectors depend on the input, the declaration and the table that is handed in.
+    The table belongs to an owner that knows when actions come and go, such as an agent. The owner
+    saves it with the policy, and records its changes if they are to be replayed. The encoder only
+    reads it: vectors depend on the input, the declaration and the table.
 
     A new action gets the lowest free slot, so the same changes in the same order always give the
     same table. Before a slot is used again, the policy has to forget what it learned there:
@@ -74,7 +74,7 @@ class SlotTable:
         return tuple(slot for slot in range(self.room) if slot not in taken)
 
     def slot(self, action: object) -> int:
-        """The slot of an action; an error where it has none."""
+        """The slot of an action; an error if it has none."""
         slot = self.slots.get(_name(action))
         if slot is None:
             raise FeatureError(
@@ -85,7 +85,7 @@ class SlotTable:
         return slot
 
     def with_actions(self, actions: Any) -> Self:
-        """A table in which these ids have slots too; those that have one keep it."""
+        """A table in which these ids have slots, too. Ids that have a slot keep it."""
         new = [name for name in dict.fromkeys(map(_name, actions)) if name not in self.slots]
         free = self.free
         if len(new) > len(free):
@@ -98,7 +98,7 @@ class SlotTable:
         return type(self)(room=self.room, slots={**self.slots, **added}) if new else self
 
     def without(self, actions: Any) -> Self:
-        """A table in which these ids have no slots; each must have one now."""
+        """A table without these ids. Each of them must have a slot now."""
         gone = {_name(action): self.slot(action) for action in actions}
         kept = {name: slot for name, slot in self.slots.items() if name not in gone}
         return type(self)(room=self.room, slots=kept) if gone else self

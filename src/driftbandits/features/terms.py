@@ -1,4 +1,4 @@
-"""Terms: which features, and which products of them, a vector is made of."""
+"""Terms: the features, and the products of features, that a vector consists of."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Term:
     """Products of features of the context with features of the action: u ⊗ v.
 
     u holds the coordinates of the features in ``context`` one after the other, v those of the
-    features in ``action``. A side that is left out is the number 1, so ``Term()`` is the intercept,
-    ``Term(action="*")`` holds the action's features alone, and ``Term(context="*", action="*")``
-    every product of a feature of the context with one of the action.
+    features in ``action``. A side that is left out is the number 1. So ``Term()`` is the intercept,
+    and ``Term(action="*")`` holds the action's features alone. ``Term(context="*", action="*")``
+    holds every product of a feature of the context with a feature of the action.
 
     Attributes:
-        context: Names of features; ``"*"`` stands for every one. A list inside the list is a
-            product: ``["hour", ["country", "device"]]`` is the hour, and each country on each
-            device.
-        action: The same for the action.
+        context: Names of features of the context; ``"*"`` stands for all of them. A list inside
+            the list is a product: ``["hour", ["country", "device"]]`` is the hour, and each
+            country on each device.
+        action: Names of features of the action, in the same form.
         note: A remark for the reader. It changes nothing.
     """
 
@@ -48,7 +48,7 @@ class Term:
         return brief(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The term as JSON has it; a side that is left out is left out here too."""
+        """The term as JSON has it. A side that the term leaves out has no key."""
         sides = {"context": _as_lists(self.context), "action": _as_lists(self.action)}
         return {key: side for key, side in sides.items() if side} | _note(self.note)
 
@@ -57,14 +57,14 @@ class Term:
 class PerAction:
     """One block of coordinates per action: e_i ⊗ (1, u), with room for a stated number of actions.
 
-    Which slot i an action has is not part of the declaration, because actions come and go: a
-    `SlotTable` says so. Slots are the last coordinates of a vector, so that more room can be added
-    at the end.
+    A `SlotTable` has the slot i of each action. It is not part of the declaration, because actions
+    come and go. The slots are the last coordinates of a vector, so that more slots can be added at
+    the end.
 
     Attributes:
-        slots: Room for that many actions at a time.
-        context: Features u of the context that each action has its own coefficients for, as in
-            `Term`; without any, one coordinate per action.
+        slots: Largest number of actions at a time.
+        context: Features u of the context, written as in `Term`. Each action has its own
+            coefficients for them. Without any, each action has one coordinate.
         note: A remark for the reader. It changes nothing.
     """
 
@@ -88,9 +88,9 @@ class PerAction:
 
 
 def products(side: str, names: Names, declared: Collection[str]) -> list[Product]:
-    """The products that one side of a term consists of; a side that is left out is [()].
+    """The products that one side of a term consists of; [()] for a side that is left out.
 
-    ``declared`` has the features of that side that take coordinates.
+    ``declared`` has the features of that side that have coordinates.
     """
     chosen = list[Product]()
     for entry in names:

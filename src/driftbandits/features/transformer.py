@@ -1,4 +1,4 @@
-"""Vectors from a fitted scikit-learn transformer, where a declaration is not wanted."""
+"""Vectors from a fitted scikit-learn transformer, instead of a declaration."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from .slots import SlotTable
 
 
 class FromTransformer:
-    """Vectors from an object with ``transform`` and ``get_feature_names_out`` that is fitted.
+    """Vectors from a fitted object with ``transform`` and ``get_feature_names_out``.
 
-    The features of the context and of the action are merged into one row per action, and the rows
-    go through the transformer. What it does with unknown names and unseen values is up to it.
+    The features of the context and of the action are merged into one row per action, and the
+    transformer transforms these rows. It also handles unknown names and unseen values, in its own
+    way.
 
     A vector x of the transformer becomes x · bound/max(norm, ‖x‖), so that none is longer than the
-    bound. A fitted transformer cannot be written as JSON: `to_dict` refuses, and whoever loads a
-    saved agent has to hand the same transformer in again.
+    bound. A fitted transformer cannot be written as JSON, so `to_dict` refuses. To load a saved
+    agent, pass the same transformer again.
 
     Args:
         transformer: It must always give the same row the same vector.
-        norm: Length of the longest vector that is to be kept as it is; longer ones are shortened.
+        norm: Longer vectors are shortened to this length before scaling.
         bound: The ``action_bound`` of the policy.
-        table: What turns a list of dictionaries into the transformer's input, such as
-            ``pandas.DataFrame``; the list itself unless given.
-        id: The name under which a row has the action's id; without it, rows have none.
+        table: Function from a list of dictionaries to the transformer's input, such as
+            ``pandas.DataFrame``. Unless given, the transformer gets the list.
+        id: Column of the rows for the action's id. Without it, rows have no id.
     """
 
     slots = 0
@@ -86,7 +87,7 @@ class FromTransformer:
         )
 
     def _merged(self, context: Mapping[str, Any], id: Any, features: Any) -> dict[str, Any]:
-        """One row: the context, the features of an action, and its id if asked for."""
+        """One row: the context, the features of an action and, if ``id`` is set, its id."""
         own = {name: value for name, value in features.items() if name != ID}
         if self._id is not None:
             own[self._id] = id

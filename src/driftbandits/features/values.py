@@ -1,7 +1,7 @@
 """Single values: numbers, texts, ids, lists, and values that are missing.
 
-Values that are equal in Python (1, 1.0 and True) are the same value here too. What was computed
-in earlier calls may therefore be looked up by equality without changing any result.
+Values that are equal in Python (1, 1.0 and True) are the same value here, too. A cache may
+therefore find values by equality without changing any result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COLLECTIONS = (list, tuple, set, frozenset)
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value stands for no value: None, NaN, or what pandas writes for them."""
+    """Whether a value is missing: None, NaN, or pandas' value for them."""
     if value is None:
         return True
     if is_number(value):
@@ -69,18 +69,18 @@ def as_items(value: Any) -> list[Any]:
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is of a type that cannot change and that compares by its content."""
+    """Whether a value's type is immutable and compares by content."""
     return type(value) in _PLAIN or isinstance(value, np.generic)
 
 
 class NotPlain(Exception):  # noqa: N818 - a signal inside the package, not an error
-    """A structure holds a value of which no safe copy can be kept."""
+    """A structure holds a value that cannot be copied safely."""
 
 
 def plain_copy(value: Any) -> Any:
     """A deep copy of plain values in dictionaries, lists, tuples and sets, or `NotPlain`.
 
-    Nothing can change the copy. What is equal to it later has the content that it was made from.
+    Nothing can change the copy. A value that equals it later has the content of the original.
     """
     if is_plain(value):
         return value

@@ -1,4 +1,4 @@
-"""Declarations as JSON and TOML, and back, and as a text to read."""
+"""Write declarations as JSON and TOML, and read them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(
 
 
 def without_notes(content: Any) -> Any:
-    """JSON without the remarks in it, which change nothing."""
+    """JSON without its remarks, which change nothing."""
     if isinstance(content, dict):
         # A feature may be called "note"; a remark is a text.
         kept = {k: v for k, v in content.items() if not (k == "note" and isinstance(v, str))}
@@ -52,7 +52,7 @@ def without_notes(content: Any) -> Any:
 
 
 def read(content: Any) -> dict[str, Any]:
-    """The arguments of a declaration from what JSON or TOML has; errors name the place."""
+    """The arguments of a declaration from the content of JSON or TOML. Errors name the place."""
     table = _table("features", content)
     for key in table:
         if key not in _KEYS:
@@ -100,7 +100,7 @@ def _kind(place: str, content: Any) -> Kind:
 
 
 def _made(place: str, maker: type[Made], content: Any) -> Made:
-    """What ``maker`` makes of a table, with errors that name its place."""
+    """The object that ``maker`` makes from a table. Errors name the place."""
     table, parameters = _table(place, content), inspect.signature(maker).parameters
     for key in table:
         if key not in parameters:
@@ -121,13 +121,13 @@ def _table(place: str, content: Any) -> dict[str, Any]:
 
 
 def _comment(content: Mapping[str, Any]) -> list[str]:
-    # TOML has no way to write control characters in a comment.
+    # A TOML comment cannot have control characters.
     lines = content.get("note", "").splitlines()
     return ["# " + "".join(c if c.isprintable() else " " for c in line) for line in lines]
 
 
 def _pairs(content: Mapping[str, Any]) -> list[str]:
-    # Every kind has "optional", so it is only worth a reader's time where it is true.
+    # Every kind has "optional". It only interests the reader if it is true.
     hidden = {"note"} | ({"optional"} if content.get("optional") is False else set())
     return [f"{_key(key)} = {_value(v)}" for key, v in content.items() if key not in hidden]
 
@@ -141,5 +141,5 @@ def _value(value: Any) -> str:
         return "{ " + ", ".join(_pairs(value)) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
-    # Texts, numbers and truth values are written alike in both, but for one control character.
+    # JSON and TOML write texts, numbers and booleans alike, except for one control character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Figures and the report, drawn from results alone."""
+"""Figures and the report, drawn from results only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
     "write_report",
 ]
 
-# Name of the files, whether the result has what it takes, and how it is drawn.
+# Name of the files, a check whether the result has the data, and the drawing function.
 _FIGURES: tuple[tuple[str, Callable[[Result], bool], Callable[[Result], Figure]], ...] = (
     ("regret", has_regret, plot_regret),
     ("estimates", has_plane, plot_estimates),
@@ -40,7 +40,7 @@ _FIGURES: tuple[tuple[str, Callable[[Result], bool], Callable[[Result], Figure]]
 
 
 def draw(result: Result, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write every figure that ``result`` has the data for to ``folder``, as PNG, PDF and SVG."""
+    """Write all figures for which ``result`` has data to ``folder``, as PNG, PDF and SVG."""
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
     return [

@@ -1,4 +1,4 @@
-"""What an adaptive policy believed over time: estimate, confidence, memory, noise."""
+"""The estimate, confidence, memory and noise level of an adaptive policy over time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def plot_adaptive(
 ) -> Figure:
     """Estimate with its confidence, effective memory and noise level of one run.
 
-    ``trace`` is what `driftbandits.experiments.trace` gives, ``coordinates`` those of the parameter
-    to draw, counted from 1. Bands are radius times width, which is what exploring adds, and no
-    confidence set. Red lines are the changes, dotted ones what the policy detected.
+    ``trace`` is the table of `driftbandits.experiments.trace`. ``coordinates`` are the coordinates
+    of the parameter to draw, counted from 1. Bands show radius times width, the exploration bonus;
+    they are not a confidence set. Red lines are changes, dotted lines are detections.
     """
     figure = Figure(figsize=(1.6 * COLUMN, 1.35 * COLUMN), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 1))

@@ -1,4 +1,4 @@
-"""Theorems' bounds as curves, from what a result says of its policies."""
+"""Theoretical regret bounds as curves, from the settings in a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..simulation.results import Result
 from ..theory.bounds import d_linucb_bound, sw_linucb_bound
 
 _COMMON = ("dim", "ridge", "noise", "delta", "theta_bound", "action_bound")
-# The theorem of a policy's class, and the setting that is its own.
+# The bound for each class of policies, and the setting that only this class has.
 _THEOREMS: dict[str, tuple[Callable[..., float], str]] = {
     "DLinUCB": (d_linucb_bound, "gamma"),
     "SWLinUCB": (sw_linucb_bound, "window"),
@@ -20,12 +20,12 @@ _THEOREMS: dict[str, tuple[Callable[..., float], str]] = {
 
 
 def bounded(result: Result) -> tuple[str, ...]:
-    """Labels of the policies for which there is a bound to draw."""
+    """Labels of the policies that have a bound."""
     return tuple(p for p in result.policies if _settings(result, p).get("policy") in _THEOREMS)
 
 
 def bound_curve(result: Result, policy: str) -> Array:
-    """The paper's regret bound of ``policy`` at every round of the regret, shape (C,)."""
+    """The paper's regret bound for ``policy`` at every recorded round, shape (C,)."""
     if policy not in bounded(result):
         known = ", ".join(bounded(result)) or "none"
         raise ValueError(f"policy must be one with a regret bound ({known}), got {policy!r}")

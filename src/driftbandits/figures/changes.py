@@ -1,4 +1,4 @@
-"""Change points, and which of them were noticed."""
+"""Change points, and which of them policies detected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..simulation.results import Result
 
-# A path that moves in more rounds than this is drawn as a gradual one.
+# A path with more changes than this is drawn as gradual drift.
 _MOST_CHANGES = 20
 _BINS = 60
 
@@ -22,7 +22,7 @@ class Noticed:
         policy: Label of the policy.
         change: First round with the new parameter.
         rate: Share of the replications with a detection before the next change.
-        round: Mean over those of the first such detection; NaN without any.
+        round: Mean round of the first such detection; NaN if there is none.
     """
 
     policy: str
@@ -32,13 +32,13 @@ class Noticed:
 
 
 def change_points(result: Result) -> tuple[int, ...]:
-    """Rounds that open with a jump; none for a path that moves all the time."""
+    """Rounds that begin with a jump; empty for gradual drift."""
     points = tuple(int(t) for t in result.config.get("change_points", ()) if t <= result.horizon)
     return points if len(points) <= _MOST_CHANGES else ()
 
 
 def noticed(result: Result) -> list[Noticed]:
-    """Every change for every policy that detected something, in order."""
+    """One entry per change and policy that detected anything, in order."""
     ends = (*change_points(result)[1:], np.inf)
     rows = []
     for policy in result.detecting:

@@ -1,4 +1,4 @@
-"""How often confidence sets held the parameter."""
+"""How often confidence sets contain the parameter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.arrays import Array
 from ..simulation.results import Result
 from .style import COLUMN, INK, heading, plain, styled, styles
 
-# Column of `Result.coverage_frame`, and what it is.
+# Columns of `Result.coverage_frame`, and their labels.
 KINDS = {"at_round": "at the round", "at_all_rounds": "at all rounds so far"}
 
 
@@ -23,7 +23,7 @@ def has_coverage(result: Result) -> bool:
 
 
 def level(result: Result) -> float | None:
-    """1 − δ, where all policies share δ."""
+    """1 − δ if all policies share δ, else None."""
     settings = result.config.get("policies", {}).values()
     deltas = {policy["delta"] for policy in settings if "delta" in policy}
     return 1.0 - float(deltas.pop()) if len(deltas) == 1 else None
@@ -40,7 +40,7 @@ def binomial_interval(share: Array, count: int) -> tuple[Array, Array]:
 
 @styled
 def plot_coverage(result: Result) -> Figure:
-    """Coverage at a round, and at all rounds up to it, with binomial 95% intervals."""
+    """Coverage in each round, and in all rounds so far, with binomial 95% intervals."""
     figure = Figure(figsize=(1.6 * COLUMN, 0.8 * COLUMN), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, kind in zip(panels, KINDS, strict=True):

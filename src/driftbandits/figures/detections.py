@@ -18,7 +18,7 @@ def has_detections(result: Result) -> bool:
 
 @styled
 def plot_detections(result: Result) -> Figure:
-    """Histogram of the detection rounds; the legend has the share of runs that saw each change."""
+    """Histogram of detection rounds; the legend has the share of runs that noticed each change."""
     figure = Figure(figsize=(COLUMN, 0.66 * COLUMN), layout="constrained")
     axes = figure.subplots()
     looks = styles(result.policies)

@@ -1,4 +1,4 @@
-"""Where the estimate was, and where the parameter."""
+"""Estimates in the plane, compared with the true parameter."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .style import COLUMN, INK, MARKERS, heading, plain, styled, styles
 
 
 def has_plane(result: Result) -> bool:
-    """Whether estimates were recorded, and lie in a plane."""
+    """Whether estimates were recorded and have two dimensions."""
     return bool(result.estimate_rounds.size) and result.path.shape[1] == 2
 
 
 def has_random_path(result: Result) -> bool:
-    """Whether every replication had a path of its own, of which a result keeps the first."""
+    """Whether every replication had a different path; a result keeps only the first."""
     path = result.config.get("environment", {}).get("path", {})
     return isinstance(path, dict) and path.get("kind") == "RandomWalk"
 
 
 def mean_estimates(result: Result) -> dict[str, Array]:
-    """θ̂ at the recorded rounds, shape (E, 2), of every policy that has one.
+    """θ̂ at the recorded rounds, shape (E, 2), of every policy that has estimates.
 
-    It is the mean over replications; on random paths it is the first replication, whose path the
-    result keeps.
+    This is the mean over replications. On random paths it is the first replication, because the
+    result keeps only its path.
     """
     kept = result.estimates[:, :1] if has_random_path(result) else result.estimates
     means = kept.mean(axis=1)
@@ -40,7 +40,7 @@ def mean_estimates(result: Result) -> dict[str, Array]:
 
 
 def positions(result: Result) -> list[tuple[str, Array]]:
-    """The true positions of an abrupt path, numbered in order; one met twice has two numbers."""
+    """The true positions of an abrupt path, numbered in order; a repeated one has two numbers."""
     stretch = np.searchsorted(change_points(result), result.estimate_rounds, side="right")
     places: dict[tuple[float, ...], list[str]] = {}
     for number in np.unique(stretch):
@@ -51,7 +51,7 @@ def positions(result: Result) -> list[tuple[str, Array]]:
 
 @styled
 def plot_estimates(result: Result) -> Figure:
-    """Mean estimates in the plane at a few rounds, against the true path and the unit circle."""
+    """Mean estimates in the plane at a few rounds, with the true path and the unit circle."""
     if not has_plane(result):
         raise ValueError("result must have estimates of two dimensions to be drawn in the plane")
     figure = Figure(figsize=(COLUMN, 1.2 * COLUMN), layout="constrained")
@@ -99,12 +99,12 @@ def _draw_truth(axes: Axes, result: Result) -> None:
 
 
 def _round_numbers(result: Result) -> Array:
-    """Indices of the recorded rounds nearest to the multiples of a round number: five to ten."""
+    """Indices of the five to ten recorded rounds nearest to the multiples of a round number."""
     step = result.horizon / 8
     unit = 10.0 ** math.floor(math.log10(step))
     step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= step)
     wanted = np.arange(step, result.horizon + 0.5, step)
-    # Right before a change, a policy that is told of it has just forgotten its estimate.
+    # Skip the round before a change: an oracle policy has just forgotten its estimate there.
     candidates = np.flatnonzero(~np.isin(result.estimate_rounds + 1, change_points(result)))
     if len(candidates) < len(wanted):
         candidates = np.arange(len(result.estimate_rounds))

@@ -15,13 +15,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from .style import COLUMN, INK, plain, styled
 
-# Purple and orange are told apart by the colour-blind, and every cell also says its number.
+# Colour-blind readers can distinguish purple and orange, and every cell also shows its number.
 _COLOURS = "PuOr_r"
 _LIMIT = 8.0
 _TICKS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
-# Columns of the ratio and its interval, and what the yardstick is called.
+# Columns of the ratio and its interval, and the name of the yardstick.
 _YARDSTICKS = {
     "fixed": ("ratio", "low", "high", "the best fixed discount"),
     "twice": ("twice", "twice_low", "twice_high", "D-LinUCB tuned twice"),
@@ -37,9 +37,9 @@ def plot_leaderboard(
 ) -> Figure:
     """Regret relative to the best fixed discount, or to D-LinUCB tuned twice.
 
-    ``scores`` is the table of `driftbandits.experiments.run_leaderboard`. Rows are policies: those
-    that are not fixed discounts, by their geometric mean, unless given. Columns are environments.
-    Cells are bold where the whole 95% interval is on one side of 1.
+    ``scores`` is the table of `driftbandits.experiments.run_leaderboard`. Rows are policies; by
+    default all except the fixed discounts, ordered by geometric mean. Columns are environments. A
+    cell is bold if its whole 95% interval is on one side of 1.
     """
     *columns, yardstick = _YARDSTICKS[relative_to]
     names = zip(("ratio", "low", "high"), columns, strict=True)

@@ -1,4 +1,4 @@
-"""What the sections of a log's report are made of: words, numbers, figures, tables that open."""
+"""Building blocks of a log's report: paragraphs, numbers, figures, folded tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from .report_tables import number
 
-# Rows of a table that are shown without being asked for.
+# A table with more rows than this is folded.
 _LONG = 20
 
 
 def words(lines: Sequence[str], *, kind: str = "") -> str:
-    """A paragraph each."""
+    """One paragraph per line."""
     return "".join(f'<p class="{kind}">{escape(line)}</p>' for line in lines)
 
 
@@ -36,7 +36,7 @@ def cell(value: Any) -> str:
 
 
 def mean(value: float) -> str:
-    """A mean reward with three digits that matter: click rates are small."""
+    """A mean reward with three significant digits, because click rates are small."""
     return number(value) if not 0.0 < abs(value) < 0.1 else f"{value:.3g}".replace("-", "−")
 
 
@@ -46,7 +46,7 @@ def span(low: float, high: float) -> str:
 
 
 def figure(name: str, caption: str, *, size: str = "") -> str:
-    """A place for a picture, with what it shows; ``size`` is its height."""
+    """A place for a picture, with its caption; ``size`` is the height."""
     style = f' style="height:{size}"' if size else ""
     return (
         f'<figure aria-label="{escape(caption)}"><div class="plot" id="{name}-plot"{style}></div>'
@@ -55,12 +55,12 @@ def figure(name: str, caption: str, *, size: str = "") -> str:
 
 
 def folded(what: str, html: str, rows: int, *, always: bool = False) -> str:
-    """A table that has to be opened where it is long, so that the answers stay in sight."""
+    """A table that is folded if it is long, so that the answers stay visible."""
     if rows <= _LONG and not always:
         return html
     return f"<details><summary>{escape(what)} {rows} rows.</summary>{html}</details>"
 
 
 def numbers(values: Any) -> list[float | None]:
-    """Numbers for the page's data, with the digits that a picture can show."""
+    """Numbers for the page's data, rounded to the digits that a picture can show."""
     return [float(f"{v:.7g}") if np.isfinite(v) else None for v in np.asarray(values, dtype=float)]

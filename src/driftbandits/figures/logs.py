@@ -1,4 +1,4 @@
-"""Pictures of what a log says: evidence over memories, drift over time, values by period."""
+"""Figures of a log's analysis: evidence by memory, drift over time, values by period."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .style import CHANGE, COLUMN, INK, plain, styled, styles
 
 @styled
 def plot_memory(memory: Memory) -> Figure:
-    """Log-evidence of every memory, as rewards came and had they come at once."""
+    """Log-evidence of every memory, with the logged delays and as if rewards came at once."""
     figure = Figure(figsize=(COLUMN, 0.7 * COLUMN), layout="constrained")
     axes = figure.subplots()
     table = memory.table
@@ -49,7 +49,7 @@ def plot_memory(memory: Memory) -> Figure:
 
 @styled
 def plot_drift(drift: Drift) -> Figure:
-    """How evidence for drift came in over time, and what each memory gained."""
+    """Evidence for drift over time, and the gain of each memory."""
     figure = Figure(figsize=(COLUMN, 1.15 * COLUMN), layout="constrained")
     above, below = figure.subplots(2, 1)
     times = drift.when["time"].to_numpy()
@@ -79,7 +79,7 @@ def _verdict(drift: Drift) -> str:
 
 @styled
 def plot_value(value: Value, estimator: str = "DR") -> Figure:
-    """One estimator of every policy by period, with 95% intervals, and what was logged."""
+    """One estimator of every policy by period, with 95% intervals, and the logged rewards."""
     figure = Figure(figsize=(1.4 * COLUMN, COLUMN), layout="constrained")
     axes = figure.subplots()
     table = value.table[value.table["period"] != ALL]
@@ -110,14 +110,14 @@ def plot_value(value: Value, estimator: str = "DR") -> Figure:
 
 
 def _label(value: Value, name: str, estimator: str) -> str:
-    """A policy that learned says how much of what it would have learned live."""
+    """The label of a policy; if it learned, with the share of rewards it learned from."""
     share = value.acceptance.get(name)
     learned = "" if share is None else f", from {share:.0%} of its rewards"
     return f"{name} ({estimator}{learned})"
 
 
 def _places(memories: Any) -> Any:
-    """Positions on a logarithmic axis; never stands one step beyond the longest."""
+    """Positions on a logarithmic axis; "never" is one step beyond the longest memory."""
     logs = np.log10(np.where(np.isinf(memories), np.nan, memories))
     step = logs[1] - logs[0] if len(logs) > 2 else 1.0
     return np.where(np.isnan(logs), np.nanmax(logs) + step, logs)

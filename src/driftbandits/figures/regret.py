@@ -1,4 +1,4 @@
-"""Cumulative regret against rounds."""
+"""Cumulative regret over rounds."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def has_regret(result: Result) -> bool:
 def plot_regret(result: Result, *, bounds: Sequence[str] = ()) -> Figure:
     """Mean regret with bands from the 5% to the 95% quantile of the replications.
 
-    Red lines are the changes, dashed lines in a policy's colour (blue for dLinUCB) the mean round
-    in which it detected them. ``bounds`` are labels of policies whose theorem's bound to add; the
-    regret is then on a logarithmic scale.
+    Red lines are changes. Dashed lines in a policy's colour (blue for dLinUCB) are the mean rounds
+    of its detections. ``bounds`` are labels of policies; their theoretical bounds are added, and
+    the regret is then on a logarithmic scale.
     """
     figure = Figure(figsize=(COLUMN, 0.86 * COLUMN), layout="constrained")
     axes = figure.subplots()

@@ -24,7 +24,7 @@ def write_report(
 ) -> Path:
     """Write one self-contained page about ``results``, by name, to ``path``.
 
-    ``damaged`` says why further results, by name, could not be read; the page lists them.
+    ``damaged`` maps names of unreadable results to the reasons; the page lists them.
     The same results give the same bytes.
     """
     keyed = {f"experiment-{i}": result for i, result in enumerate(results.values(), start=1)}

@@ -1,4 +1,4 @@
-"""What the report's page needs to draw, as data that JSON can hold."""
+"""The data of the report's pictures, as JSON values."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .estimates import has_plane, has_random_path, mean_estimates, positions
 from .regret import has_regret
 from .style import name_of, styles, title
 
-# Points of a curve and steps of the animation: more are not seen, and make the page heavy.
+# Points of a curve and steps of the animation. More would be invisible and make the page heavy.
 _MOST_POINTS = 400
 _MOST_STEPS = 300
 
 
 def experiment_data(key: str, result: Result) -> dict[str, Any]:
-    """All that the page draws of one experiment; ``key`` names its elements."""
+    """The data of one experiment's pictures; ``key`` names its elements."""
     looks = styles(result.policies)
     return {
         "key": key,
@@ -43,7 +43,7 @@ def experiment_data(key: str, result: Result) -> dict[str, Any]:
 
 
 def embed(data: Any) -> str:
-    """``data`` as JSON that can stand inside a ``script`` element."""
+    """``data`` as JSON that is safe inside a ``script`` element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
@@ -125,7 +125,7 @@ def _thin(count: int, most: int) -> npt.NDArray[np.int64]:
 
 
 def _numbers(values: npt.NDArray[Any]) -> Any:
-    """Nested lists with seven digits: more are not seen."""
+    """Nested lists with seven digits; more would be invisible."""
     if values.ndim > 1:
         return [_numbers(row) for row in values]
     if np.issubdtype(values.dtype, np.integer):

@@ -18,7 +18,7 @@ _NOTHING = "–"
 
 
 def number(value: float, *, sign: bool = False) -> str:
-    """A number with about three digits, thousands apart, and a true minus sign."""
+    """A number with about three digits, thousands separators, and a true minus sign."""
     if not math.isfinite(value):
         return _NOTHING
     size = abs(value)
@@ -44,7 +44,7 @@ def table(
 ) -> str:
     """A table whose first column names the rows; cells are HTML, and so is the caption.
 
-    ``groups`` are the groups of the rows, if any; a heading is put before the first row of each.
+    ``groups`` are the groups of the rows, if any. Each group starts with a heading.
     """
     columns = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body, last = "", ""
@@ -58,7 +58,7 @@ def table(
         cells = "".join(f"<td>{cell}</td>" for cell in rest)
         body += f'<tr><th scope="row">{first}</th>{cells}</tr>'
     kind = "numbers" if numeric else "words"
-    # The caption stays outside of what scrolls sideways on a narrow page.
+    # The caption is outside of the part that scrolls sideways on a narrow page.
     return (
         '<figure><div class="scroll" tabindex="0" role="region" aria-label="table">'
         f'<table class="{kind}"><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>'
@@ -67,7 +67,7 @@ def table(
 
 
 def swatch(result: Result, policy: str) -> str:
-    """A policy's label after a piece of its line, in the colour and dash of the pictures."""
+    """A sample of a policy's line, as in the pictures, and its label."""
     look = styles(result.policies)[policy]
     pattern = DASHES[look.dash]
     dashes = "none" if isinstance(pattern, str) else " ".join(str(2 * x) for x in pattern[1])
@@ -102,7 +102,7 @@ def final_regrets(result: Result) -> str:
 
 
 def _published(result: Result) -> dict[str, float]:
-    """Published values by policy; what is not a number, in older results, is left out."""
+    """Published values by policy; entries of older results that are not numbers are left out."""
     values = result.config.get("published")
     pairs = values.items() if isinstance(values, Mapping) else ()
     return {label: float(x) for label, x in pairs if type(x) in (int, float) and math.isfinite(x)}
@@ -116,7 +116,7 @@ def _beside(ours: float, theirs: float | None) -> list[str]:
 
 
 def detection_rates(result: Result) -> str:
-    """For every change: how many runs noticed it, and when."""
+    """For every change, the share of runs that noticed it, and when."""
     rows = [
         [
             swatch(result, found.policy),

@@ -1,8 +1,8 @@
-"""How figures look: colours told apart by everyone, line styles, sizes for a paper's column.
+"""The style of figures: colours that everyone can distinguish, line styles, sizes for a column.
 
-Colours are those of Okabe and Ito, completed by Paul Tol's; each comes with a lighter twin for dark
-pages. No two known policies share a colour, a dash or a marker all at once, so that a figure also
-reads in print without colour.
+Colours are by Okabe and Ito, with some by Paul Tol. Each has a lighter version for dark pages. No
+two known policies share colour, dash and marker, so that a figure is also readable in print without
+colour.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DPI = 200
 CHANGE = "#CC0000"
 INK = "#222222"
 
-# Fonts that come with matplotlib, so that every machine draws the same.
+# Fonts that come with matplotlib, so that every machine draws the same figure.
 SETTINGS: dict[Any, Any] = {
     "font.family": ["STIXGeneral", "DejaVu Sans"],
     "mathtext.fontset": "stix",
@@ -56,14 +56,14 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "driftbandits",
 }
 
-# What would differ from one minute to the next stays out of the files.
+# Leave the date out of the files, so that equal figures give equal bytes.
 _METADATA: Mapping[str, Mapping[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
 }
 
-# Names as Plotly has them, with what matplotlib calls the same.
+# Plotly's names of dashes, and the same dashes for matplotlib.
 DASHES: Mapping[str, Any] = {
     "solid": "-",
     "dash": (0, (4, 1.5)),
@@ -121,7 +121,7 @@ _SPARE: tuple[PolicyStyle, ...] = (
 
 
 def styles(labels: Iterable[str]) -> dict[str, PolicyStyle]:
-    """The style of every label: a known policy's own, the spare ones in order for others."""
+    """The style of every label: fixed for known policies, spare styles in order for others."""
     chosen: dict[str, PolicyStyle] = {}
     spare = 0
     for label in labels:
@@ -134,31 +134,31 @@ def styles(labels: Iterable[str]) -> dict[str, PolicyStyle]:
 
 
 def group_of(result: Result, policy: str) -> str:
-    """The group that a policy stands in, apart from the others; "" for most."""
+    """The group of a policy that tables show separately; "" for most policies."""
     groups = result.config.get("groups")
     return str(groups.get(policy, "")) if isinstance(groups, Mapping) else ""
 
 
 def name_of(result: Result, policy: str) -> str:
-    """What legends call a policy: its label, and its group where it stands apart."""
+    """The name of a policy in legends: its label, and its group if it has one."""
     group = group_of(result, policy).partition(";")[0]
     return f"{policy} ({group})" if group else policy
 
 
 def title(result: Result) -> str:
-    """The experiment's title; it says so where the data is a stand-in."""
+    """The experiment's title, with a note if the data is a stand-in."""
     name = str(result.config.get("title") or result.config.get("name") or "Experiment")
     return f"{name} (stand-in data)" if result.config.get("standin") else name
 
 
 def heading(result: Result, what: str = "") -> str:
-    """What stands above a figure: the title, wrapped to a column, and below it ``what``."""
+    """The heading of a figure: the title, wrapped to a column, and below it ``what``."""
     lines = [fill(plain(title(result)), 52), what]
     return "\n".join(line for line in lines if line)
 
 
 def plain(text: str) -> str:
-    """A label as it stands: no mathematics, and not hidden from a legend."""
+    """Escape a label, so that matplotlib neither reads it as mathematics nor hides it."""
     escaped = text.replace("$", r"\$")
     return f" {escaped}" if escaped.startswith("_") else escaped
 
@@ -170,7 +170,7 @@ def styled(plot: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
     def wrapped(*args: Drawing.args, **kwargs: Drawing.kwargs) -> Figure:
         with mpl.rc_context(SETTINGS):
             figure = plot(*args, **kwargs)
-            # Ticks are made when first drawn, with the settings of that moment.
+            # Ticks are made at the first drawing, with the settings at that time.
             figure.draw_without_rendering()
             return figure
 

@@ -1,4 +1,4 @@
-"""What was learned, changed afterwards: a reward that turned out otherwise, a coordinate cleared.
+"""Changes to what was learned: correct a reward, or clear a coordinate.
 
 The functions take the parameters ``p`` and the state ``s`` of
 `driftbandits.policies.weighted.family`.
@@ -23,16 +23,16 @@ from .forgetting import (
 )
 from .sums import add_moment
 
-# What two roundings can do to a round, relative to the clock.
+# How far two roundings can shift a round, relative to the clock.
 ROUNDING = 2.0**-50
 
 
 @lean_kernel
 def amend_memory(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
-    """b += w (new − old) a, at the weight w that an observation made ``age`` rounds ago has by now.
+    """b += w (new − old) a, with the present weight w of an observation made ``age`` rounds ago.
 
-    One whose round has left the window, or lies before the last restart, counts no more, and
-    nothing changes. False where the window holds no such observation.
+    An observation whose round has left the window, or lies before the last restart, no longer
+    counts: nothing changes. Returns False if the window holds no such observation.
     """
     if not is_remembered(p, s, age):
         return True
@@ -57,10 +57,11 @@ def amend_memory(p: Any, s: Any, action: Array, old: float, new: float, age: flo
 
 @lean_kernel
 def _find(counters: Array, history: Array, action: Array, reward: float, age: float) -> int:
-    """The row of ``history`` [action, reward, round] that has just these, or −1."""
+    """The row of ``history`` [action, reward, round] with this action, reward and age, or −1."""
     capacity, dim = history.shape[0], action.size
     first, stored = int(counters[FIRST]), int(counters[STORED])
-    # A round is the clock less an age, and so rounded, differently when the clock has moved.
+    # A round is computed as clock − age, and rounded. After the clock has moved, the rounding
+    # may differ.
     observed, slack = counters[CLOCK] - age, ROUNDING * (counters[CLOCK] + 1.0)
     low, high = 0, stored
     while low < high:  # rows are in the order of their rounds
@@ -80,7 +81,7 @@ def _find(counters: Array, history: Array, action: Array, reward: float, age: fl
 
 @lean_kernel
 def _find_late(counters: Array, belated: Array, action: Array, reward: float, age: float) -> int:
-    """The row of ``belated`` that has just these, or −1: O(n), of one number for each row."""
+    """Like `_find`, for ``belated``: O(n), but reads one number of most rows."""
     observed, slack = counters[CLOCK] - age, ROUNDING * (counters[CLOCK] + 1.0)
     for row in range(1, 1 + int(belated[0, 0])):
         near = abs(belated[row, action.size + 1] - observed) <= slack
@@ -91,7 +92,7 @@ def _find_late(counters: Array, belated: Array, action: Array, reward: float, ag
 
 @lean_kernel
 def _is_of(row: Array, action: Array, reward: float) -> bool:
-    """Whether a row [action, reward, round] is that of ``action`` and ``reward``."""
+    """Whether a row [action, reward, round] has this action and this reward."""
     same = row[action.size] == reward
     for i in range(action.size):
         same = same and row[i] == action[i]
@@ -108,7 +109,7 @@ def forget_coordinates(s: Any, mask: Array) -> None:
         clear_entries(mask, s.moment[part])
     for row in range(s.history.shape[0]):
         clear_entries(mask, s.history[row])
-    for row in range(1, s.belated.shape[0]):  # row 0 has their number, no action
+    for row in range(1, s.belated.shape[0]):  # row 0 holds the number of rows, not an action
         clear_entries(mask, s.belated[row])
     s.counters[STEPS] += 1.0
     s.counters[FACTOR_AGE] = -1.0

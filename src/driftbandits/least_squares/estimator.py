@@ -1,7 +1,7 @@
 """Weighted least squares with an L2 penalty, on its own.
 
-`WeightedLeastSquares` is for weights that no policy has. The policies do not use it: they keep the
-same sums in compiled state, and share its parts, `sums` and `radii`.
+`WeightedLeastSquares` is for weights that no policy offers. The policies do not use it: they keep
+the same sums in compiled state. They share its parts, `sums` and `radii`.
 
 With positive predictable weights w_s, and deterministic λ and μ that may change from query to
 query (Section 2 of Russac, Vernade and Cappé, NeurIPS 2019):
@@ -9,9 +9,8 @@ query (Section 2 of Russac, Vernade and Cappé, NeurIPS 2019):
     V = Σ w_s a_s a_sᵀ + λ I      b = Σ w_s r_s a_s      θ̂ = V⁻¹ b
     Ṽ = Σ w_s² σ_s² a_s a_sᵀ + μ I                       width(a) = √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
-Only the sums are stored (module ``sums``). λ and μ enter when a question is
-asked, so no recursion has to keep the penalty in place, and every factorisation starts from
-exact sums.
+Only the sums are stored (module ``sums``). λ and μ enter with each query. So no recursion has to
+keep the penalty in place, and every factorisation starts from exact sums.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ RADIUS_KINDS: tuple[RadiusKind, ...] = (
     "anytime-determinant",
 )
 
-# Sums are kept in units that grow as weights are discounted, and brought back beyond this.
+# Sums are stored in a unit that grows as weights are discounted. It returns to 1 before it exceeds
+# this, or falls below the inverse.
 _LARGEST_UNIT = 2.0**256
 
 
@@ -65,8 +65,8 @@ _fit_entry = entry_point(_fit, "estimator")
 class WeightedLeastSquares:
     """The estimator on its own, for any weights, any λ_t and μ_t, and noise that varies.
 
-    Exponential forgetting is ``discount(gamma)`` before each observation; a sliding window is
-    ``withdraw`` of what leaves it; no forgetting is neither.
+    For exponential forgetting, call ``discount(gamma)`` before each observation. For a sliding
+    window, ``withdraw`` the observations that leave it. To forget nothing, do neither.
 
     Examples:
         >>> from driftbandits import WeightedLeastSquares
@@ -87,7 +87,7 @@ class WeightedLeastSquares:
         self._gram_squared = np.zeros((2, dim, dim))
         self._moment = np.zeros((2, dim))
         self._weight_squares = 0.0
-        # A weight w is stored as w · unit: discounting all weights by γ is dividing it by γ.
+        # A weight w is stored as w · unit. To discount all weights by γ, divide the unit by γ.
         self._unit = 1.0
 
     def observe(self, actions: Any, rewards: Any, *, weights: Any = 1.0, noise: Any = 1.0) -> None:
@@ -95,7 +95,7 @@ class WeightedLeastSquares:
         self._add(1.0, actions, rewards, weights, noise)
 
     def withdraw(self, actions: Any, rewards: Any, *, weights: Any = 1.0, noise: Any = 1.0) -> None:
-        """Take out observations that were added, at the weights they have by now."""
+        """Take out observations that were added, with the weights that they have now."""
         self._add(-1.0, actions, rewards, weights, noise)
 
     def discount(self, factor: float) -> None:
@@ -144,10 +144,10 @@ class WeightedLeastSquares:
     ) -> float:
         """Radius of the confidence ellipsoid.
 
-        The anytime kinds hold at all questions together if ``step`` counts the questions. They
-        also hold if ``step`` counts the changes of μ in units of the weights: then one step covers
-        all observations in between (docs/explanation/mathematics.md, block-wise). Leave ``noise``
-        at 1 where the observations carried noise levels of their own.
+        The anytime kinds hold at all queries together if ``step`` counts the queries. They also
+        hold if ``step`` counts the changes of μ in units of the weights: then one step covers all
+        observations in between (docs/explanation/mathematics.md, block-wise). Leave ``noise`` at 1
+        if the observations had their own noise levels.
         """
         for name, value in (("ridge", ridge), ("mu", mu), ("action_bound", action_bound)):
             positive(name, value)
@@ -166,7 +166,7 @@ class WeightedLeastSquares:
         return float(mixture_radius(ridge, mu, noise, delta, theta_bound, volume))
 
     def distance(self, theta: Any, *, ridge: float, mu: float) -> float:
-        """‖θ̂ − θ‖ in the norm of V Ṽ⁻¹ V, that of the ellipsoid."""
+        """‖θ̂ − θ‖ in the norm of V Ṽ⁻¹ V, which is the ellipsoid's norm."""
         candidate = float_array("theta", theta, ndim=1)
         if candidate.shape != (self.dim,):
             raise ValueError(f"theta must have shape ({self.dim},), got {candidate.shape}")
@@ -185,7 +185,7 @@ class WeightedLeastSquares:
         theta_bound: float,
         **radius: Any,
     ) -> bool:
-        """Whether ``theta`` lies in the ellipsoid; further options are those of `radius`."""
+        """Whether ``theta`` lies in the ellipsoid; takes all options of `radius`."""
         limit = self.radius(ridge=ridge, mu=mu, delta=delta, theta_bound=theta_bound, **radius)
         return self.distance(theta, ridge=ridge, mu=mu) <= limit
 

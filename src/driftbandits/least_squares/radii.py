@@ -2,8 +2,8 @@
 
 The ellipsoid is {θ : ‖θ − θ̂‖_{V Ṽ⁻¹ V} ≤ radius}, in the notation of
 `driftbandits.least_squares.estimator`.
-Each function says what its radius promises. Wherever ``weight_square_sum`` stands for Σ w²,
-heteroscedastic noise puts Σ w²σ² there, and ``noise`` is then 1.
+Each function says what its radius promises. ``weight_square_sum`` is Σ w²; for heteroscedastic
+noise, pass Σ w²σ² instead, with ``noise`` = 1.
 """
 
 from __future__ import annotations

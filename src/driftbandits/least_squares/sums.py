@@ -1,8 +1,8 @@
-"""The sums of weighted least squares, with what rounding owes them, and widths from them.
+"""The sums of weighted least squares, compensated for rounding, and the widths from them.
 
     V = Σ w_s a_s a_sᵀ + λ I      b = Σ w_s r_s a_s      Ṽ = Σ w_s² σ_s² a_s a_sᵀ + μ I
 
-The sums are stored without λ and μ, which enter where a question is asked.
+The sums are stored without λ and μ; these enter with each query.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..core.linalg import (
     whiten_columns,
 )
 
-# A sum is kept as two numbers, its value and what rounding still owes it, along the first axis of
-# its array. Plain sums drift: after 10⁶ terms a direction that was never played would have lost
-# all but six digits of its ridge.
+# A sum is two numbers along the first axis of its array: its value, and the debt, which is what
+# rounding still owes it. Plain sums drift: after 10⁶ terms a direction that was never played would
+# have lost all but six digits of its ridge.
 
 
 @precise_kernel
 def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
-    """A sum with one more term (two-sum; Knuth, TAOCP 2, section 4.2.2), and what it owes then."""
+    """Value and debt of a sum with one more term (two-sum; Knuth, TAOCP 2, section 4.2.2)."""
     total = value + term
     shadow = total - value
     owed += (value - (total - shadow)) + (term - shadow)
@@ -36,10 +36,11 @@ def compensated(value: float, owed: float, term: float) -> tuple[float, float]:
 
 @precise_kernel
 def compensated_for_good(value: float, owed: float, term: float) -> tuple[float, float]:
-    """`compensated` where nothing will be taken out again, a third faster (measured at d = 20).
+    """`compensated` for terms that are never taken out again; a third faster (measured at d = 20).
 
-    What is owed joins the next term, and that is rounded: value and debt together are off by about
-    2⁻⁵³ Σ |terms|. That is nothing beside the sum, unless a large term is to leave again.
+    The debt is added to the next term, and the result is rounded. So value and debt together are
+    off by about 2⁻⁵³ Σ |terms|. That is negligible beside the sum, unless a large term leaves it
+    again.
     """
     due = term + owed
     total = value + due
@@ -56,7 +57,7 @@ def _add(values: Array, owed: Array, weight: float, terms: Array) -> None:
 
 @precise_kernel
 def _add_for_good(values: Array, owed: Array, weight: float, terms: Array) -> None:
-    """Like `_add`, where nothing will be taken out again."""
+    """Like `_add`, for terms that are never taken out again."""
     for j in range(values.size):
         values[j], owed[j] = compensated_for_good(values[j], owed[j], weight * terms[j])
 
@@ -84,7 +85,7 @@ def _add_outer(gram: Array, weight: float, action: Array, for_good: bool) -> Non
 def _add_outer_in_the_plane(
     values: Array, owed: Array, weight: float, action: Array, for_good: bool
 ) -> None:
-    """`_add_outer` for d = 2, where loops cost more than what they do."""
+    """`_add_outer` for d = 2, where loops would cost more than their arithmetic."""
     x0, x1 = action[0], action[1]
     weighted = weight * x0
     if for_good:
@@ -119,9 +120,9 @@ def accumulate(
     """Add w a aᵀ, w² σ² a aᵀ and w r a; negative weights take an observation out again.
 
     ``gram`` and ``gram_squared`` are (2, d, d), ``moment`` (2, d); no two arguments may overlap. An
-    empty ``gram_squared`` says that all weights are one, so that Ṽ needs no sum of its own.
-    ``action`` may be longer than d; what follows is not read. ``for_good`` says that nothing is
-    ever taken out of these sums.
+    empty ``gram_squared`` means that all weights are one: Ṽ then needs no sum of its own.
+    ``action`` may be longer than d; further entries are not read. ``for_good`` means that nothing
+    is ever taken out of these sums.
     """
     add_moment(moment, action, reward, weight)
     _add_outer(gram, weight, action, for_good)
@@ -130,7 +131,7 @@ def accumulate(
 
 @lean_kernel
 def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> None:
-    """Multiply every weight by ``factor``, and so every squared weight by its square."""
+    """Multiply every weight by ``factor``, and every squared weight by ``factor``²."""
     for part in range(2):
         scale(moment[part], factor)
         for i in range(gram.shape[1]):
@@ -143,7 +144,7 @@ def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> No
 def square_as_released(
     gamma: float, unit: float, gram: Array, action: Array, gram_squared: Array
 ) -> None:
-    """Ṽ ← γ² V + a aᵀ with the *new* V, where Algorithm 1 has the old Ṽ; stored without ridges."""
+    """Ṽ ← γ² V + a aᵀ with the *new* V; Algorithm 1 has the old Ṽ instead. Without ridges."""
     for i in range(action.size):
         for j in range(i, action.size):
             fading = gamma * gamma * gram[0, i, j]
@@ -153,7 +154,7 @@ def square_as_released(
 
 @lean_kernel
 def image_of_error(gram: Array, ridge: float, estimate: Array, theta: Array, image: Array) -> None:
-    """image ← V (θ̂ − θ), where V is ``gram``, of which the upper half is kept, plus the ridge."""
+    """image ← V (θ̂ − θ), where V is ``gram`` + ridge·I; only the upper half of ``gram`` is read."""
     for i in range(theta.size):
         image[i] = ridge * (estimate[i] - theta[i])
         for j in range(theta.size):
@@ -164,10 +165,10 @@ def image_of_error(gram: Array, ridge: float, estimate: Array, theta: Array, ima
 def column_widths(
     factor: Array, gram_squared: Array, mu: float, columns: Array, out: Array
 ) -> None:
-    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d or more, K), which are overwritten.
+    """√(aᵀ V⁻¹ Ṽ V⁻¹ a) for every column a of ``columns`` (d or more, K); overwrites ``columns``.
 
-    Solving for each action keeps the digits of well-explored directions, which an explicit
-    V⁻¹ Ṽ V⁻¹ would lose to the unexplored ones.
+    Solving for each action keeps the digits of well-explored directions. An explicit V⁻¹ Ṽ V⁻¹
+    would lose them to the unexplored directions.
     """
     whiten_columns(factor, columns)
     if gram_squared.shape[1] == 0:

@@ -1,4 +1,4 @@
-"""Your own log: is it drifting, what to remember, what would a policy have earned.
+"""Questions to your own log: does it drift, how long to remember, what would a policy have earned?
 
 >>> import numpy as np
 >>> import pandas as pd

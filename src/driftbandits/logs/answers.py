@@ -1,4 +1,4 @@
-"""Several questions to one log: what has been answered is kept, in case the rest is interrupted."""
+"""Several questions to one log: finished answers are saved in case the rest is interrupted."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Answer = TypeVar("Answer")
 
 
 class Answers:
-    """Answers by name, in a file; without a path in memory alone.
+    """Answers by name, in a file, or only in memory if there is no path.
 
     Entering reads the answers of an earlier run with the same log and settings. Leaving without an
-    error removes the file. A file of other settings, or one that is damaged, is replaced.
+    error removes the file. A file with other settings is replaced, and so is a damaged file.
 
     Args:
-        path: Where to keep them.
+        path: The file, or None.
         log: The log.
-        settings: All that the answers depend on besides the log.
+        settings: Everything besides the log that the answers depend on.
     """
 
     def __init__(self, path: Resume, log: LogReader, settings: str) -> None:
@@ -46,7 +46,7 @@ class Answers:
         return self
 
     def ask(self, name: str, question: Callable[[], Answer]) -> Answer:
-        """The answer by this name; the question is asked where it is not known."""
+        """The answer by this name; asks the question if the answer is not known."""
         if name not in self._known:
             self._known[name] = question()
             if self._path is not None:

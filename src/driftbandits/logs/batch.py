@@ -1,4 +1,4 @@
-"""A batch: consecutive rows of a log as arrays, whatever format they came in."""
+"""A batch: consecutive rows of a log as arrays, the same for all file formats."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..core.arrays import Array
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-# What `chosen` is where the log has nothing there.
+# Value of `chosen` if the log has none.
 MISSING = int(np.iinfo(np.int64).min)
-# Fields that are not one entry per row.
+# Fields that do not have one entry per row.
 _SHARED = ("vectors", "blocks", "labels", "table")
 
 
@@ -24,27 +24,27 @@ class Batch:
     """n consecutive rows.
 
     The actions of row i are entries ``first[i]`` to ``first[i] + size[i]`` of ``vectors``,
-    ``blocks`` and ``labels``. Several rows may share them, as with a catalogue. The full vector of
-    entry j has ``vectors[j]`` at the coordinates of block ``blocks[j]`` and zeros elsewhere:
-    e_block ⊗ x.
+    ``blocks`` and ``labels``. Several rows may share entries, for example with a catalogue. The
+    full vector of entry j has ``vectors[j]`` at the coordinates of block ``blocks[j]`` and zeros
+    elsewhere: e_block ⊗ x.
 
     Attributes:
         row: Number of the row in the log, from 1, shape (n,).
         time: Seconds, shape (n,).
         vectors: Vectors of the actions, shape (m, w).
-        blocks: Block of each entry, shape (m,); all 0 where a vector is given in full.
-        labels: Which action each entry is, a position in ``Log.action_names``, shape (m,).
+        blocks: Block of each entry, shape (m,); all 0 if vectors are given in full.
+        labels: Action of each entry, as a position in ``Log.action_names``, shape (m,).
         first: First entry of each row, shape (n,).
         size: Number K of actions of each row, shape (n,).
-        chosen: Which of them was played, shape (n,).
-        propensity: Probability with which it was played, shape (n,); NaN where not logged.
-        reward: Its reward, shape (n,); NaN where not known.
-        arrival: Seconds when the reward came, shape (n,); infinity where it has not.
-        count: Decisions that a row stands for, shape (n,).
+        chosen: Position of the played action in its set, shape (n,).
+        propensity: Probability of the played action, shape (n,); NaN if not logged.
+        reward: Reward of the played action, shape (n,); NaN if not known.
+        arrival: Seconds when the reward came, shape (n,); infinity if it has not come.
+        count: Number of decisions that a row stands for, shape (n,).
         id: Names of the decisions, shape (n,), or None.
         policy: Names of the loggers, shape (n,), or None.
-        ripe: Seconds when a missing reward means the default, shape (n,); infinity where the log
-            ends before. None where it never does.
+        ripe: Seconds from which a missing reward means the default, shape (n,); infinity if the log
+            ends earlier. None if a missing reward never means the default.
         table: The Arrow record batch that the rows were read from.
     """
 
@@ -79,15 +79,15 @@ class Batch:
         return np.isfinite(self.reward)
 
     def actions(self, i: int, blocks: int) -> Array:
-        """The full vectors (K, d) of row i, where there are ``blocks`` blocks."""
+        """The full vectors (K, d) of row i of a log with ``blocks`` blocks."""
         rows = slice(int(self.first[i]), int(self.first[i] + self.size[i]))
         return embedded(self.vectors[rows], self.blocks[rows], blocks)
 
     def judged(self) -> Batch:
-        """The rows as questions judge them: a reward counts when the lack of one would.
+        """The rows with every reward delayed until a missing reward would mean the default.
 
-        A click may be known at once, and that there was none only hours later. Of rows younger than
-        that, clicks alone are known.
+        A click may be known at once, but that there was no click only hours later. Among younger
+        rows only the clicks are known, so using them at once would bias the rewards upwards.
         """
         if self.ripe is None:
             return self
@@ -96,7 +96,7 @@ class Batch:
         return replace(self, reward=reward, arrival=arrival)
 
     def where(self, keep: Mask) -> Batch:
-        """The rows where ``keep`` (n,) holds; the actions stay where they are."""
+        """The rows for which ``keep`` (n,) is true; the arrays of actions stay whole."""
         chosen = {
             field.name: getattr(self, field.name)[keep]
             for field in fields(self)

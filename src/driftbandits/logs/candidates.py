@@ -1,4 +1,4 @@
-"""Learning policies by name, with what the log can tell filled in."""
+"""Learning policies by name, with settings filled in from the log."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FIXED = ("uniform", "action", "column", "shares", "frozen")
 
 
 def is_fixed(text: str) -> bool:
-    """Whether a policy on the command line is a fixed one; see `driftbandits.logs.targets`."""
+    """Whether a policy named on the command line is fixed; see `driftbandits.logs.targets`."""
     return text.partition(":")[0] in FIXED
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a policy is told about a log: its longest action, its noise, its best memory."""
+    """Facts about a log that policies are told: longest action, noise, best memory."""
 
     longest: float
     noise: float
@@ -44,10 +44,10 @@ class Facts:
         resume: Resume = None,
         progress: Progress | None = None,
     ) -> Facts:
-        """Facts of a log, from one pass, and others for memory and noise.
+        """Facts of a log, from one pass; ``with_memory`` adds passes for memory and noise.
 
-        The noise is what the best predictor leaves; without a memory, the spread of rewards.
-        ``resume`` and ``progress`` are as for `memory`.
+        The noise is the residual of the best predictor; without ``with_memory``, it is the standard
+        deviation of the rewards. ``resume`` and ``progress`` are as for `memory`.
         """
         far, count, total, squares = 0.0, 0, 0.0, 0.0
         for batch in log.batches():
@@ -68,7 +68,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that learns, from ``NAME`` or ``NAME:setting=value,…``, by label or by class."""
+    """A learning policy from ``NAME`` or ``NAME:setting=value,…``; NAME is a label or a class."""
 
     text: str
     kind: type[Policy]
@@ -76,7 +76,7 @@ class Candidate:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The policy that a text names; refuses names and settings that do not exist."""
+        """The policy that a text names; refuses unknown names and settings."""
         name, _, rest = text.partition(":")
         known = registered()
         kind = known.get(name) or next((p for p in known.values() if p.__name__ == name), None)
@@ -90,12 +90,12 @@ class Candidate:
 
     @property
     def remembers(self) -> bool:
-        """Whether it needs to be told a memory."""
+        """Whether the policy needs a memory from the log."""
         return bool(self._open)
 
     @property
     def hears(self) -> bool:
-        """Whether it is told a noise: one that estimates the noise, where none is given, is not."""
+        """Whether the policy needs a noise: not if it is given, or if the policy estimates it."""
         noise = inspect.signature(self.kind).parameters.get("noise")
         return noise is not None and noise.default is not None and "noise" not in self.settings
 
@@ -108,8 +108,8 @@ class Candidate:
         """The policy for a log.
 
         ``dim`` and ``action_bound`` come from the log; the bound is at least ``least_bound``.
-        ``gamma``, ``window``, ``period`` and ``length`` come from the best memory of `Log.memory`,
-        and ``noise`` is that of the facts, unless given. A policy that estimates its noise is told
+        Unless given, ``gamma``, ``window``, ``period`` and ``length`` come from the best memory of
+        `Log.memory`, and ``noise`` comes from the facts. A policy that estimates its noise gets
         none.
         """
         told: dict[str, Any] = {

@@ -1,8 +1,9 @@
-"""When payoffs changed: where the largest jump of the parameter lies, given the log.
+"""When payoffs changed: the time of the largest jump of the parameter.
 
-Evidence for drift grows long after a change, as never forgetting goes on to err. The change itself
-is dated by the posterior of a parameter that stays and jumps (`driftbandits.logs.stretches`): in
-each drawn path the largest jump is taken, and 90% of the draws lie in the interval that is told.
+Evidence for drift keeps growing long after a change, because never forgetting keeps making errors.
+So the change is dated by the posterior of a parameter that is constant between jumps
+(`driftbandits.logs.stretches`). Each drawn path has a largest jump, and the reported interval holds
+90% of these jumps.
 """
 
 from __future__ import annotations
@@ -53,14 +54,14 @@ class _Bins:
             self.moment[g] += weighted[mine].T @ reward[mine]
 
     def merge(self) -> None:
-        """Put bins together that are too small for their sums to be nearly normal."""
+        """Merge bins that are too small for their sums to be nearly normal."""
         least = fewest(self.rows, *self._powers)
         starts = np.arange(0, self._count, max(1, -(-least * self._count // self.rows)))
         self.gram, self.moment = (np.add.reduceat(x, starts) for x in (self.gram, self.moment))
         self.first = np.minimum.reduceat(self.first, starts)
 
     def whiten(self) -> None:
-        """Coordinates with mean Gram matrix I; moments and squares of what one fit leaves."""
+        """Coordinates with mean Gram matrix I; moments and squares of the residuals of one fit."""
         total, moment = self.gram.sum(axis=0), self.moment.sum(axis=0)
         whiten = whitening(total / self.rows)
         self.gram = whiten.T @ self.gram @ whiten
@@ -77,7 +78,7 @@ class _Bins:
 
 
 def largest_change(log: LogReader, *, seed: int = 0) -> tuple[float, float] | None:
-    """Times in seconds between which the largest jump lies; None where most paths have none."""
+    """Times in seconds between which the largest jump lies; None if most paths have no jump."""
     bins = _Bins(log)
     for batch in log.batches():
         bins.take(batch)
@@ -97,9 +98,9 @@ def largest_change(log: LogReader, *, seed: int = 0) -> tuple[float, float] | No
     edges = sorted(int(np.argmax(step)) for step in steps if step.size and step.max() > 0.0)
     if len(edges) < 0.5 * _DRAWS:
         return None
-    # A jump may lie anywhere in the two bins that its edge parts.
+    # A jump may lie anywhere in the two bins on both sides of its edge.
     spare = len(edges) // 20
     low, high = edges[spare], edges[-1 - spare]
-    # A bin without good rows begins where the next one does.
+    # A bin without good rows begins when the next bin does.
     begins = np.minimum.accumulate(np.append(bins.first, bins.last)[::-1])[::-1]
     return float(begins[low]), float(begins[min(high + 2, len(begins) - 1)])

@@ -1,17 +1,17 @@
-"""Is it drifting? The best memory against none, with a p-value from simulated stationary logs.
+"""Is it drifting? The best memory against never forgetting, with a p-value from simulated logs.
 
 The statistic is the gain in log-evidence of the best of several memories over never forgetting. Its
-law without drift comes from rewards that are simulated from the stationary fit at the logged
-actions. Three questions are asked in this way, and a fourth about contexts:
+distribution without drift comes from rewards that are simulated from the stationary fit at the
+logged actions. Three questions are asked in this way, and a fourth about contexts:
 
 - payoffs: do rewards, given the actions, drift at all?
-- differences: do they drift relative to one another? Vectors and rewards are taken as differences
-  from the means of 16 neighbouring rows (or of the arms of one test), so the level drops out. Where
-  rewards are never negative, differences in shares of the level are tested too, and the larger
-  p-value counts: differences that only grow and shrink with the level are the level's drift. Of
-  hundreds of arms, those that are rarely played count as one.
-- level: does what all actions have in common drift? (`driftbandits.logs.levels`)
-- contexts: do the sets of actions drift? They matter for traffic, not for payoffs.
+- differences: do payoffs drift relative to one another? Vectors and rewards are taken as
+  differences from the means of 16 neighbouring rows (or of the arms of one test), so the level
+  drops out. If rewards are never negative, differences as shares of the level are tested too, and
+  the larger p-value counts: differences that only grow and shrink with the level belong to the
+  level's drift. If there are hundreds of arms, the rarely played ones count as one.
+- level: does the part of the payoff that all actions share drift? (`driftbandits.logs.levels`)
+- contexts: do the sets of actions drift? This matters for traffic, not for payoffs.
 """
 
 from __future__ import annotations
@@ -59,12 +59,11 @@ def drift(
 
     Args:
         log: The log.
-        simulations: Stationary logs that are simulated; p-values are multiples of one over this
-            number plus one.
-        seed: Names the simulations.
+        simulations: Number S of simulated stationary logs; p-values are multiples of 1/(S + 1).
+        seed: Seed of the simulations.
         clock: Whether weights fade with ``decisions`` or with ``hours``.
         resume: As for `memory`.
-        progress: Told how many rows are done.
+        progress: Called with the number of rows done.
     """
     whole("simulations", simulations, least=59)
     study = _Study(log, simulations, seed, clock)
@@ -93,7 +92,7 @@ def drift(
     first, last = log.span()
     changed = largest_change(log, seed=seed) if p <= ALPHA else None
     if changed is not None and changed[1] - changed[0] > 0.5 * (last - first):
-        changed = None  # it may be anywhere: no one change stands out
+        changed = None  # no single change stands out
     return Drift(
         p=p,
         payoffs=payoffs,
@@ -161,7 +160,7 @@ class _Study:
             fit.finish()
 
     def simulate(self, batches: Iterable[Batch]) -> None:
-        """Evidence of the logged rewards and of the simulated ones."""
+        """Evidence of the logged and of the simulated rewards."""
         (plain, apart), level = self._draws, self._levels[1]
         relative = self._levels[0].possible  # no reward of the log was below 0
         for rows, ends in self._walks[1].of(batches):
@@ -184,7 +183,7 @@ class _Study:
         return single_units(rows, max(1, self.log.width // 16))
 
     def question(self, name: str, one: Pass) -> Question | None:
-        """The answer that a pass has for its question; None where it saw nothing."""
+        """The answer of a pass to its question; None if the pass scored no row."""
         if one.state.scored[0] == 0:
             if name == "payoffs":
                 raise CannotAnswer(f"drift needs {one.unscored}")
@@ -192,7 +191,7 @@ class _Study:
         return self._answer(name, one.state.evidence)
 
     def context_means(self) -> Stretch | None:
-        """One row per unit: the mean vector of what could be played; None where it never varies."""
+        """One row per unit: the mean vector of the offered actions; None if it never varies."""
         if not self.log.whole:
             return None
         sums, heads, seen, done = list[Array](), list[Array](), 0, 0.0
@@ -205,7 +204,7 @@ class _Study:
             sizes = np.diff(np.append(starts, len(batch)))
             heads.append(np.stack([unit[starts], sizes, batch.time[starts], ticks[starts]], axis=1))
             seen, done = seen + len(batch), float(ticks[-1])
-        # A unit that a batch cut in two comes in two pieces.
+        # A unit that lies in two batches comes in two pieces.
         pieces = np.concatenate(heads)
         first = np.flatnonzero(np.diff(pieces[:, 0], prepend=-1))
         sizes = np.add.reduceat(pieces[:, 1], first)
@@ -219,8 +218,9 @@ class _Study:
     def level_question(self) -> Question:
         """Drift of the level.
 
-        Simulated levels know how unsure the fit of differences is. Their noise is measured from
-        neighbours: the errors of that fit and of the mean, which neighbours share, are not in it.
+        Simulated levels include the uncertainty of the fit of differences. Their noise is measured
+        between neighbours. It does not include the errors of that fit and of the mean, because
+        neighbours share these errors.
         """
         fit, generator = self.apart_fits[0], partial(self._named, "level")
         rows = self.levels.series(fit)
@@ -230,7 +230,7 @@ class _Study:
         return self._answer("level", evidence)
 
     def context_question(self) -> Question | None:
-        """Drift of the mean vectors of what could be played; None where they never vary."""
+        """Drift of the mean vectors of the offered actions; None if they never vary."""
         rows = self.context_means()
         if rows is None:
             return None
@@ -242,7 +242,7 @@ class _Study:
         return stream(self.seed, "logs", "drift", name)
 
     def _answer(self, name: str, evidence: Array) -> Question:
-        """The answer that evidence (M, 1 + S) of logged and simulated rewards gives."""
+        """The answer from the evidence (M, 1 + S) of logged and simulated rewards."""
         gains = evidence.max(axis=0) - evidence[-1]
         p = (1.0 + float((gains[1:] >= gains[0]).sum())) / len(gains)
         memory = float(self.lanes[int(np.argmax(evidence[:, 0]))])
@@ -250,7 +250,7 @@ class _Study:
 
 
 def _pieces(rows: Stretch, ends: Ints, most: int = AT_ONCE) -> Any:
-    """Whole units, about ``most`` rows at a time, so that simulated rewards take little room."""
+    """Whole units, about ``most`` rows at a time, so that simulated rewards need little memory."""
     at = 0
     while at < len(ends) - 1:
         to = max(at + 1, int(np.searchsorted(ends, ends[at] + most, "right")) - 1)

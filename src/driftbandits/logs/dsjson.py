@@ -1,9 +1,9 @@
 """Import of dsjson, the joined log of Vowpal Wabbit and Azure Personalizer.
 
 One line is one decision: reward = −``_label_cost``, propensity = ``_label_probability``, the
-entries of ``c._multi`` are the actions, the rest of ``c`` is the context. What cannot be a decision
-is left out and counted: lines without a decision (dangling rewards), and deferred decisions that
-nothing activated. An event that was kept with probability 1 − ``pdrop`` counts 1/(1 − pdrop) times.
+entries of ``c._multi`` are the actions, the rest of ``c`` is the context. Lines without a decision
+(dangling rewards) and deferred decisions that nothing activated are left out and counted. An event
+that was kept with probability 1 − ``pdrop`` counts 1/(1 − pdrop) times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Context(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    """The keys that matter; msgspec passes over all others without decoding them."""
+    """The keys that matter; msgspec skips all others without decoding them."""
 
     cost: float | None = msgspec.field(name="_label_cost", default=None)
     original: float | None = msgspec.field(name="_original_label_cost", default=None)
@@ -64,17 +64,17 @@ _COLUMNS = {
     "count": pa.float64(),
     "policy": pa.string(),
 }
-# Set by the reader: lines that hold no decision, and deferred decisions without activation.
+# Counted by the reader: lines without a decision, and deferred decisions that nothing activated.
 DANGLING, DEFERRED = b"dangling lines", b"deferred decisions never activated"
 
 
 def read_dsjson(
     blocks: Iterable[bytes], *, rows: int, drop: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of the schema's own names from blocks of whole lines.
+    """Rows with the schema's default column names, from blocks of whole lines.
 
-    Lines that are no dsjson stop the import, unless they are to be dropped. The metadata of each
-    batch's schema counts what was left out before its end.
+    A line that is not dsjson stops the import, unless ``drop`` is set. The metadata of each batch's
+    schema counts the lines left out up to the end of the batch.
     """
     decode_event = msgspec.json.Decoder(_Event).decode
     decode_context = msgspec.json.Decoder(_Context).decode
@@ -127,7 +127,7 @@ class _Rows:
     def add(self, event: _Event, multi: list[msgspec.Raw]) -> None:
         """One decision."""
         index = event.index if event.index is not None else (event.action or 0) - 1
-        # An apprentice is paid for agreeing with the baseline: the label is not the payoff.
+        # An apprentice is rewarded for agreeing with the baseline: the label is not the payoff.
         apprentice = event.original is not None and event.original != event.cost
         keep = 1.0 - event.pdrop
         row = (

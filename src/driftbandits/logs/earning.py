@@ -1,9 +1,9 @@
-"""Which memory earns: the best predictor need not be the best earner.
+"""Which memory earns most: the best predictor need not be the best earner.
 
-D-LinUCB pays for exploring. Its radius shrinks with the memory, so where the radius is wide and
-payoffs drift slowly, a memory that is longer than the best predictor's loses less. How much longer
-depends on the policy's settings. So the policy that is recommended plays a model of the log with
-each memory, and the one with the least regret is recommended.
+D-LinUCB pays for exploring. A longer memory makes its radius smaller. So if the radius is wide and
+payoffs drift slowly, a memory longer than the best predictor's loses less. How much longer depends
+on the policy's settings. So the recommended policy plays a model of the log with each memory, and
+the memory with the least regret is recommended.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .schema import CannotAnswer
 from .setup import Setup
 from .world import LogModel, affordable, to_environment
 
-# A model needs so many times the best predictor's memory to show how it does.
+# Rounds that a model needs, as a multiple of the best predictor's memory.
 _TIMES = 4.0
 
 
 def confirmed(log: LogReader, found: Memory) -> Memory:
-    """The same answer, with the memory that loses least in a model of the log as the best.
+    """The same answer, but the best memory is the one that loses least in a model of the log.
 
-    Its table has the ``regret`` per decision of each memory there. It stays as it is where there is
-    no model: where nothing is to be forgotten, where sets of actions are not logged, where rows are
-    aggregated, where features are too large for the policy, and where the last rows are too few for
-    the memory that predicts best.
+    The table gets the ``regret`` per decision of each memory in the model. The answer does not
+    change if there is no model: if never forgetting predicts best, sets of actions are not logged,
+    rows are aggregated, features are too large for the policy, or the last rows are too few for the
+    memory that predicts best.
     """
     model = _model(log, found.predictor) if found.setup.possible else None
     if model is None:

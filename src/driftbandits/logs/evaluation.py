@@ -1,4 +1,4 @@
-"""Cells per policy and period: what a value is made of while rows come in."""
+"""Running sums per policy and period, from which values are computed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Evaluation:
         self.support.log(batch)
 
     def finish(self, names: tuple[str, ...]) -> None:
-        """Sum up the periods, and see which policies play what the log never did."""
+        """Sum up the periods, and find policies that play actions the log never played."""
         for policy, cells in self.cells.items():
             cells[ALL].moments = Moments()
             for key, cell in cells.items():
@@ -132,8 +132,8 @@ class Evaluation:
 def _blank(frame: pd.DataFrame, mine: pd.Series[bool], *, model: bool) -> None:
     """Leave out numbers that would look like answers.
 
-    DM stays where the model has seen the actions. The anytime interval stays, without an estimate
-    in it: rows that lack make it wider, not wrong.
+    DM stays if the model has seen the actions. The anytime interval stays, without its estimate:
+    missing rows make it wider, not wrong.
     """
     kept = frame["estimator"].eq("DM") & model
     frame.loc[mine & ~kept, "estimate"] = np.nan
@@ -145,14 +145,14 @@ def _estimates(policy: str, period: str, cell: Cell) -> list[tuple[Any, ...]]:
     spreadless = moments.constant or moments.blurred
 
     def row(name: str, found: Mean) -> tuple[Any, ...]:
-        # Zeros alone have no spread, so they say nothing of how wrong the mean can be.
+        # If all numbers are zero, their spread does not tell how wrong the mean can be.
         told = name == "DM" or not (moments.unrewarded or spreadless)
         worth = min(moments.effective, 1.0 + found.freedom)
         error = found.error if told else float("nan")
         low, high = t_interval(found.mean, error, worth, found.skewness)
         if spreadless and cell.anytime is not None and name in ("mean", "IPS", "SNIPS", "DR"):
             low, high = cell.anytime.interval()
-        if cell.anytime is not None and LOGGING not in name:  # a mean reward lies within bounds
+        if cell.anytime is not None and LOGGING not in name:  # a mean reward lies within its bounds
             low, high = np.clip([low, high], cell.anytime.least, cell.anytime.largest).tolist()
         return policy, period, name, found.mean, low, high, moments.rows, moments.effective
 

@@ -1,8 +1,8 @@
-"""The first time that a question is asked: what it calls is compiled in a process of its own.
+"""The first time that a question is asked, a separate process compiles the code for it.
 
-Compiling takes 150 MB and more, which numba and LLVM keep. A process that reads a log has better
-use for them, so another one compiles, and leaves the code in numba's cache on disk. Where there is
-no such cache, or the other process fails, the first call compiles as ever.
+Compiling takes 150 MB or more, and numba and LLVM never free it. To save this memory, another
+process compiles and leaves the code in numba's cache on disk. If there is no such cache, or the
+other process fails, the first call compiles as usual.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CHILD = "from driftbandits.logs.first_time import compile_here; compile_here()"
 
 
 class _Need(NamedTuple):
-    """What a question calls: entry points, calls of its policies, and a way to make all of them."""
+    """Compiled code of a question: entry points, policy calls, and a function that runs them."""
 
     entries: tuple[Any, ...]
     calls: tuple[str, ...]
@@ -66,7 +66,7 @@ _NEEDS = {
 
 
 def compile_apart(question: str, policies: Sequence[Policy] = ()) -> None:
-    """Let another process compile what a question will call, unless it is on disk already."""
+    """Let another process compile the code of a question, unless it is on disk already."""
     need = _NEEDS[question]
     played: list[Policy | None] = [None]
     if "play" in need.calls:
@@ -78,7 +78,7 @@ def compile_apart(question: str, policies: Sequence[Policy] = ()) -> None:
         if all(stored(call) for call in (*need.entries, *calls)):
             continue
         told = {"question": question, "policy": None if policy is None else _described(policy)}
-        subprocess.run(  # noqa: S603 - our own words
+        subprocess.run(  # noqa: S603 - all arguments are our own
             [sys.executable, "-c", _CHILD, json.dumps(told)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -92,7 +92,7 @@ def _described(policy: Policy) -> dict[str, Any]:
 
 
 def compile_here() -> None:
-    """What the other process does: ask a short log the same question."""
+    """Runs in the other process: ask a short log the same question."""
     told = json.loads(sys.argv[1])
     policies = [] if told["policy"] is None else [_rebuilt(told["policy"])]
     dim = policies[0].dim if policies else 2

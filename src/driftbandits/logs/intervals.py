@@ -1,15 +1,15 @@
-"""Intervals for means: Student's t for a period, and one that holds at all times at once.
+"""Intervals for means: Student's t for a period, and an interval that holds at all times at once.
 
 The second is the empirical Bernstein confidence sequence of Waudby-Smith, Wu, Ramdas,
 Karampatziakis and Mineiro (arXiv 2210.10768), mixed over a grid of bets λ. For X_i ≥ 0 with
-conditional means μ_i that may move, and predictions X̂_i ≤ 1 made beforehand,
+conditional means μ_i that may change, and predictions X̂_i ≤ 1 made before X_i is seen,
 
     Σ_k π_k exp(λ_k Σ(X_i − μ_i) − ψ(λ_k) Σ(X_i − X̂_i)²),    ψ(λ) = −log(1 − λ) − λ,
 
-is a supermartingale that starts at 1. So it exceeds 1/α at any time with probability at most α
-(Ville), which bounds the mean of the μ_i from below. Importance weighting a reward in [0, 1] gives
-X = w r with mean v and X = w (1 − r) with mean 1 − v: bounds on both sides. Weights need no bound,
-and loggers may adapt.
+is a supermartingale that starts at 1. So the probability that it ever exceeds 1/α is at most α
+(Ville), which bounds the mean of the μ_i from below. Importance weighting of a reward in [0, 1]
+gives X = w r with mean v and X = w (1 − r) with mean 1 − v: bounds on both sides. Weights need no
+bound, and loggers may adapt.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def t_interval(
 ) -> tuple[float, float]:
     """Student's t interval, corrected for the skewness of the mean (Hall, 1992).
 
-    ``effective`` is how many rows the error is worth. ``skewness`` is
-    Σ(x − x̄)³/(Σ(x − x̄)²)^{3/2}, which goes to 0 as 1/√n. Rare rewards with large weights are
-    skewed to the right, and the interval reaches further there. Few rows do not tell the skewness
-    either: below 30, the interval reaches as far as with it or without it.
+    ``effective`` is the effective number of rows. ``skewness`` is Σ(x − x̄)³/(Σ(x − x̄)²)^{3/2},
+    which goes to 0 as 1/√n. Rare rewards with large weights are skewed to the right, and the
+    interval reaches further on that side. With fewer than 30 rows the skewness is uncertain too.
+    Then each end is the wider one of the corrected and the uncorrected interval.
     """
     if not (np.isfinite(error) and effective > 1.0):
         return float("nan"), float("nan")
@@ -44,7 +44,7 @@ def t_interval(
 
 
 def _unskewed(quantiles: Array, skewness: float) -> Array:
-    """Quantiles of the t statistic of a skewed mean, from those of a symmetric one."""
+    """Quantiles of the t statistic of a skewed mean, from the quantiles of a symmetric one."""
     if abs(skewness) < 1e-6:
         return quantiles
     inner = 1.0 + skewness * (quantiles - skewness / 6.0)
@@ -63,7 +63,7 @@ class LowerBound:
             return
         before = self.total + np.concatenate([[0.0], np.cumsum(values)[:-1]])
         seen = self.count + np.arange(len(values))
-        # Predictions: the mean so far, drawn to ½ at first, and at most 1.
+        # Predictions: the mean so far, pulled towards ½ at first, and at most 1.
         guesses = np.minimum((before + 0.5) / (seen + 1.0), 1.0)
         self.squares += float(((values - guesses) ** 2).sum())
         self.total += float(values.sum())

@@ -1,8 +1,9 @@
 """The compiled pass: predictions of every reward by several memories side by side.
 
-A lane is one memory. Lanes lie innermost in the Gram matrices, so that all of them are factored at
-once by vector instructions. Several series of rewards (the logged one and simulated ones) share the
-Gram matrices, since they share the actions; series lie innermost in what depends on rewards.
+A lane is one memory. Lanes are the innermost axis of the Gram matrices, so that vector instructions
+factor all of them at once. Several series of rewards (the logged one and simulated ones) share the
+Gram matrices, since they share the actions. Series are the innermost axis of the arrays that depend
+on rewards.
 
 For a row with vector a in block k, predicted at clock c from the rows j that are due by then:
 
@@ -11,12 +12,13 @@ For a row with vector a in block k, predicted at clock c from the rows j that ar
     s² = mean of e_j²/h_j over the rows that are due                        ν = their number
     log-evidence += log t_ν(e; scale² = s² h)
 
-A second score of the logged rewards, `State.closeness`, asks for the errors alone, in units of
-the noise that the last lane sees: −count e²/(2s²). Where noise differs between contexts, the wide
-bounds of a short memory imitate that and bring evidence, though its predictions are no closer.
+A second score of the logged rewards, `State.closeness`, uses the errors alone, in units of the
+noise s² of the last lane: −count e²/(2s²). It is needed if noise differs between contexts. Then the
+wide bounds of a short memory imitate the noise and gain evidence, though its predictions are no
+closer.
 
-The mean s² may forget at a rate of its own, per row learned, the same for all lanes; ν is then the
-sum of its weights. Rows of a unit are all predicted from what was due before the unit's first row.
+The mean s² may forget at its own rate, per row learned, the same for all lanes; ν is then the sum
+of its weights. All rows of a unit are predicted from the rows due before the unit's first row.
 """
 
 from __future__ import annotations
@@ -30,12 +32,12 @@ from ..core.arrays import Array
 from ..core.compiling import entry_point, kernel
 from .batch import Ints, Mask
 
-# Rows whose errors must be in before predictions count.
+# Rows that must be learned before predictions are scored.
 START = 10.0
 
 
 class State(NamedTuple):
-    """What a pass carries from batch to batch; M lanes, S series, B blocks of width w."""
+    """State of a pass, kept from batch to batch; M lanes, S series, B blocks of width w."""
 
     gram: Array  # (B, w, w, M), upper triangle, without ridge
     moment: Array  # (B, w, M, S)
@@ -43,12 +45,12 @@ class State(NamedTuple):
     squares: Array  # (M, S), Σ e²/h
     evidence: Array  # (M, S)
     closeness: Array  # (M,), Σ −count e²/(2s²), of the first series
-    due: Array  # (1,), rows that have been learned, as s² weighs them
+    due: Array  # (1,), rows that have been learned, with their weights in s²
     scored: Array  # (1,), rows that have been scored
 
 
 class Rows(NamedTuple):
-    """Rows of a pass: those still waiting for their reward first, then a batch."""
+    """Rows of a pass: first the rows that still wait for their reward, then a batch."""
 
     vectors: Array  # (N, w)
     blocks: Ints  # (N,)
@@ -60,9 +62,9 @@ class Rows(NamedTuple):
 
 @kernel
 def _factor(gram: Array, ridge: float, factor: Array) -> None:
-    """R of gram + ridge·I = RᵀR for every lane, all (w, w, M); its diagonal is inverted.
+    """R of gram + ridge·I = RᵀR for every lane, all (w, w, M); stores 1/R_ii on the diagonal.
 
-    Divisions are several times as slow as products, so there is one per row of R.
+    Divisions are several times slower than products, so there is only one per row of R.
     """
     width, lanes = gram.shape[0], gram.shape[2]
     for i in range(width):
@@ -106,7 +108,7 @@ def _solve(factor: Array, vector: Array, solved: Array, quadratic: Array) -> Non
 
 @kernel
 def _decay(state: State, block: int, now: float, rates: Array) -> None:
-    """Let the sums of a block forget up to ``now``."""
+    """Decay the sums of a block to ``now``."""
     gap = now - state.clock[block]
     if gap <= 0.0:
         return
@@ -124,7 +126,7 @@ def _decay(state: State, block: int, now: float, rates: Array) -> None:
 
 @kernel
 def _learn(state: State, rows: Rows, j: int, now: float, rates: Array, kept: float) -> None:
-    """Add row j to the sums of its block, as old as it is."""
+    """Add row j to the sums of its block, with the weight of its age."""
     block = rows.blocks[j]
     _decay(state, block, now, rates)
     weight = rows.counts[j] * np.exp(-rates * (state.clock[block] - rows.clock[j]))
@@ -194,12 +196,12 @@ def _walk(
     trace: Array,
     closer: Array,
 ) -> int:
-    """Walk through rows ``start`` to N, unit by unit; the number of ``order`` that was learned.
+    """Walk through rows ``start`` to N, unit by unit; returns how many of ``order`` were learned.
 
-    ``units`` (U + 1,) are the ends of units, counted from ``start``. Row ``order[l]`` is learned
-    before the first unit that begins at ``due[l]`` or later. ``trace`` and ``closer`` (U, M) get
-    the evidence and the closeness of the logged rewards after each unit. ``kept`` is what s² keeps
-    per row; without ``widths``, h is 1/count alone.
+    ``units`` (U + 1,) are the bounds of the units, counted from ``start``. Row ``order[l]`` is
+    learned before the first unit that begins at ``due[l]`` or later. ``trace`` and ``closer``
+    (U, M) receive the evidence and the closeness of the logged rewards after each unit. ``kept`` is
+    the factor by which s² decays per row. Without ``widths``, h = 1/count.
     """
     width, lanes = state.gram.shape[1], rates.size
     factor, solved = np.zeros((width, width, lanes)), np.empty((width, lanes))

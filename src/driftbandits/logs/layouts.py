@@ -1,4 +1,4 @@
-"""How the actions of a log are laid out, where rows name them; and which layout a log has."""
+"""Which layout the actions of a log have, and the layouts of logs that name their actions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def layout(
     encoder: Encoder | None,
     names: Names,
 ) -> Layout:
-    """The layout of a log, seen from its first batch."""
+    """The layout of a log, recognized from its first batch."""
     if schema.action is not None:
         return played_only(batch, schema, names)
     if catalogue is not None:
@@ -51,9 +51,9 @@ def layout(
 
 
 def listed_names(data: pa.RecordBatch, schema: Schema) -> Any | None:
-    """The names of each row's actions, as lists of texts; None where the column holds none.
+    """The names of each row's actions, as lists of texts; None if the column holds no names.
 
-    Whole numbers are names where no length of vectors is given and no row has one twice.
+    Whole numbers are names if the schema gives no ``dim`` and no row has a number twice.
     """
     found = column(data, str(schema.actions))
     if is_text(found.type):
@@ -78,7 +78,7 @@ def _are_texts(data: pa.RecordBatch, schema: Schema) -> bool:
 
 
 def _named(schema: Schema, names: Names, *, by_number: bool) -> Layout:
-    """Named actions that vary from row to row, without features: a parameter of its own for each.
+    """Named actions that vary from row to row, without features: one parameter per action.
 
     As with ``arms``, the vector of an action is e_k ⊗ x, with x from context columns or x = 1.
     """
@@ -106,7 +106,7 @@ def _named(schema: Schema, names: Names, *, by_number: bool) -> Layout:
         block = np.array([*known, 0], dtype=np.int64)[index]
         labels = np.array([names(arm) for arm in arms], dtype=np.int64)[block]
         size = np.diff(ends)
-        # A set with an action that has no name is no set.
+        # A set that contains an action without a name counts as empty.
         nameless = np.concatenate([[0], np.cumsum(index < 0)])
         offered = np.where(nameless[ends[1:]] == nameless[ends[:-1]], size, 0)
         x = matrix(data, list(columns)) if columns else np.ones((data.num_rows, 1))
@@ -116,7 +116,7 @@ def _named(schema: Schema, names: Names, *, by_number: bool) -> Layout:
 
 
 def _encoded(schema: Schema, encoder: Encoder, names: Names) -> Layout:
-    """Named actions and a context, through an encoder, row by row."""
+    """Named actions and a context; an encoder makes the vectors, row by row."""
     room = int(getattr(encoder, "slots", 0))
     options = {"slots": SlotTable(room=room)} if room else {}
 
@@ -152,9 +152,9 @@ def described(
 
 
 def _entries(value: Any) -> list[Any]:
-    """The actions of a row: a list, or a dictionary of features by name, as agents take them.
+    """The actions of a row: a list, or a dictionary from name to features, as for agents.
 
-    Arrow gives all rows of a batch the same names, and nothing for those that a row does not offer.
+    Arrow gives all rows of a batch the same names, with None for actions that a row does not offer.
     """
     if isinstance(value, Mapping):
         return [{"id": k, "features": v} for k, v in value.items() if v is not None]
@@ -162,7 +162,7 @@ def _entries(value: Any) -> list[Any]:
 
 
 def _described(entry: Any) -> dict[str, Any]:
-    """An action as an id and features; one without an id is called by its features."""
+    """An action as an id and features; if it has no id, its features as JSON are the id."""
     if not isinstance(entry, Mapping):
         return {"id": str(entry), "features": {}}
     features = {k: v for k, v in entry.items() if k != "id"}
@@ -186,7 +186,7 @@ def _contexts(data: pa.RecordBatch, columns: tuple[str, ...]) -> list[Mapping[st
 
 
 def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Namespaces joined to their keys by a dot, as dsjson nests them; ``_multi`` left out."""
+    """Nested keys joined by a dot (dsjson nests by namespace); ``_multi`` left out."""
     out: dict[str, Any] = {}
     for key, inner in value.items():
         if isinstance(inner, Mapping):
@@ -197,7 +197,7 @@ def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """JSON text as the value it stands for; a list entry by entry; other values as they are."""
+    """JSON texts parsed, also within a list; other values unchanged."""
     if isinstance(value, list):
         return [_plain(entry) for entry in value]
     if isinstance(value, str) and value[:1] in "{[":
@@ -209,7 +209,7 @@ def _plain(value: Any) -> Any:
 
 
 def positions(names: Any, sets: Sets, known: Names) -> Ints:
-    """Position of each row's named action within its set; −1 where it is not there."""
+    """Position of each row's named action in its set; −1 if it is not there, MISSING if no name."""
     texts = names.to_pylist()
     wanted = np.array([known.positions.get(n, -2) for n in texts], dtype=np.int64)
     missing = np.array([n is None or n == "" for n in texts], dtype=bool)
@@ -217,14 +217,14 @@ def positions(names: Any, sets: Sets, known: Names) -> Ints:
 
 
 def _places(wanted: Ints, sets: Sets) -> Ints:
-    """Place of a label within each row's set; −1 where it is not there."""
+    """Position of a label in each row's set; −1 if it is not there."""
     one = len(wanted) > 0 and (sets.first == sets.first[0]).all()
     if one and (sets.size == sets.size[0]).all():  # all rows share one set
         labels = sets.labels[sets.first[0] : sets.first[0] + sets.size[0]]
         places = np.full(max(int(labels.max(initial=0)), int(wanted.max())) + 2, -1)
-        places[labels[::-1]] = np.arange(len(labels))[::-1]  # of two, the first
+        places[labels[::-1]] = np.arange(len(labels))[::-1]  # a repeated label: its first position
         return np.asarray(places[np.maximum(wanted, -1)])
-    # Rows of one size, as most logs have, need no loop.
+    # If all sets have the same size, as in most logs, no loop is needed.
     if len(set(sets.size.tolist())) == 1:
         size = int(sets.size[0])
         labels = sets.labels[sets.first[:, None] + np.arange(size)]
@@ -240,7 +240,7 @@ def _places(wanted: Ints, sets: Sets) -> Ints:
 def names_needed(
     table: pa.RecordBatch, schema: Schema, catalogue: Catalogue | None, features: Encoder | None
 ) -> bool:
-    """Whether a log names its actions and no more: then its first rows have to tell the names."""
+    """Whether a log only names its actions; its first rows then give all names."""
     if schema.action is not None or catalogue is not None or features is not None:
         return False
     if schema.arms is not None or schema.actions not in table.schema.names:

@@ -1,14 +1,14 @@
 """The level over time: mean rewards that differences between actions do not explain.
 
 The level of a stretch u of units is y_u = r̄_u − m_uᵀθ̂, with its mean reward r̄_u, its mean vector
-m_u and θ̂ from differences. An adaptive logger moves m_u, so the error of θ̂ moves the level where
-nothing drifts. Each simulated log therefore fits a θ̂_k of its own. With random signs s_uk,
+m_u and θ̂ from differences. An adaptive logger moves m_u, so the error of θ̂ moves the level even if
+nothing drifts. Each simulated log therefore fits its own θ̂_k. With random signs s_uk,
 
     y_uk = ȳ + s_uk e_u − m_uᵀ(θ̂_k − θ̂),     θ̂_k = (G + λI)⁻¹ (G θ̂ + Σ_u s_uk g_u),
 
-where e_u is what y_u deviates from its neighbours, G is the Gram matrix of the differences ã_i, and
-g_u = Σ_i n_i ã_i (r̃_i − ã_iᵀθ̂) for counts n_i. One sign moves a stretch's level and its part of
-θ̂_k: a wild bootstrap.
+where e_u is the deviation of y_u from its neighbours, G is the Gram matrix of the differences ã_i,
+and g_u = Σ_i n_i ã_i (r̃_i − ã_iᵀθ̂) for counts n_i. The same sign multiplies a stretch's deviation
+and its part of θ̂_k: a wild bootstrap.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .passes import Stretch
 from .series import Moved, random_signs, series
 from .stationary import Fit, unit_sums
 
-# Most stretches of the series, and most numbers in their vectors.
+# Largest number of stretches in the series, and of numbers in their vectors.
 _STRETCHES, _NUMBERS = 20_000, 1 << 21
 
 
@@ -30,7 +30,7 @@ class Levels:
 
     Args:
         width: Length w of a vector within its block.
-        pool: Block of the differences that each block of the log counts as, shape (B,).
+        pool: For each block of the log, its block in the differences, shape (B,).
     """
 
     def __init__(self, *, width: int, pool: Ints) -> None:
@@ -41,11 +41,11 @@ class Levels:
         self._vectors, self._scores = np.zeros((2, 0, 0))
 
     def expect(self, units: int) -> None:
-        """So many further units will come; all of them are expected before the first is taken."""
+        """Announce further units; call this for all units before the first `take`."""
         self._units += units
 
     def _allot(self) -> None:
-        """Room for the stretches that all units make."""
+        """Allocate the stretches for all announced units."""
         length = self._shape[0] * self._shape[1]
         most = max(1, min(_STRETCHES, _NUMBERS // length))
         self._stride = max(1, self._units // most)
@@ -55,7 +55,7 @@ class Levels:
         self._vectors, self._scores = np.zeros((2, stretches, length))
 
     def take(self, rows: Stretch, differences: Stretch, ends: Ints, fit: Fit) -> None:
-        """Further whole units, as they are and as differences; ``fit`` is that of differences."""
+        """Further whole units, as logged and as differences; ``fit`` belongs to the differences."""
         if self._seen == 0:
             self._allot()
         unit = self._seen + np.arange(len(ends) - 1)
@@ -70,7 +70,7 @@ class Levels:
         full = np.zeros((len(starts), *self._shape))
         mine = np.repeat(np.arange(len(starts)), np.diff(ends)), self._pool[rows.blocks]
         np.add.at(full, mine, rows.vectors * weight[:, None])
-        # `add.at` adds one unit after the other: cutting the log changes no digit.
+        # `add.at` adds one unit after the other: batch sizes change no digit.
         np.add.at(self._count, where, unit_sums(weight, ends))
         np.add.at(self._reward, where, unit_sums(weight * reward, ends))
         np.add.at(self._vectors, where, full.reshape(len(full), -1))
@@ -78,7 +78,7 @@ class Levels:
         np.add.at(self._scores, where, unit_sums(scores, ends))
 
     def _place(self, rows: Stretch, ends: Ints, where: Ints, first: Array) -> None:
-        """When stretches began, how far the clock was, and when their last reward had come."""
+        """Set the time, the clock and the last arrival of the stretches."""
         starts = ends[:-1]
         self._time[where[first]] = rows.time[starts[first]]
         self._clock[where] = rows.clock[starts]
@@ -93,7 +93,7 @@ class Levels:
         return series(self._time[known], self._arrival[known], self._clock[known], level)
 
     def moved(self, fit: Fit, generator: np.random.Generator, count: int) -> Moved:
-        """What other fits add to the levels of ``count`` simulated logs: −m_uᵀ(θ̂_k − θ̂)."""
+        """Effect of the fits of ``count`` simulated logs on their levels: −m_uᵀ(θ̂_k − θ̂)."""
         known = self._count > 0.0
         vectors, scores = self._vectors[known] / self._count[known, None], self._scores[known]
         signed = np.zeros((scores.shape[1], count))

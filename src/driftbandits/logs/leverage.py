@@ -1,4 +1,4 @@
-"""Weights that keep single rows with extreme contexts from deciding everything."""
+"""Weights that limit the influence of single rows with extreme contexts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.arrays import Array
 
-# Rows that the scales of the first rows count for, when later rows move them.
+# Weight of the initial scales, in rows, when later rows change them.
 _PRIOR = 100.0
 
 
@@ -14,10 +14,10 @@ class Leverage:
     """Weights (L/l)² for rows whose leverage l is above L = 3w + 12, and 1 for all others.
 
     The leverage of a row is Σ_j a_j²/s_j, with s_j the mean square of coordinate j in the rows
-    before it; it is w on average. Where rewards are not quite linear, a row that lies far outside
-    is predicted badly, and bends the fit from then on. Memories that forget it then predict better,
-    which looks like drift and is none. Weights depend on contexts alone, so they bias nothing.
-    Gaussian contexts have a leverage above L about once in 10,000 rows.
+    before it; it is w on average. If rewards are not quite linear, a row far outside is predicted
+    badly and bends the fit from then on. Memories that forget the row then predict better, which
+    looks like drift but is not. Weights depend on contexts alone, so they cause no bias. Gaussian
+    contexts have a leverage above L about once in 10,000 rows.
     """
 
     def __init__(self, width: int) -> None:

@@ -1,8 +1,8 @@
 """Which memory fits: prequential evidence of a grid of memories, in one pass.
 
-Every reward is predicted from the rewards that had come by then, with weights that fade at each of
-several rates. The memory whose predictions were the least surprised fits best. No propensities are
-needed, and nothing later changes an earlier prediction.
+Every reward is predicted from the rewards that arrived before it, with weights that fade at one of
+several rates. The memory whose predictions give the rewards the highest probability fits best. No
+propensities are needed, and later rows never change an earlier prediction.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .schema import CannotAnswer
 from .setup import IMPOSSIBLE, Setup, snippet
 from .units import Stretches, is_aggregated, of_same_time, of_size
 
-# Memories within this many log units of the best, or within two standard errors, do as well.
+# Memories within this many log units of the best, or within two standard errors, count as equal.
 CLOSE = 2.0
 _SHORTEST = 10.0
-# Memory in rows of the noise level s²: calm and restless times count alike.
+# Memory of the noise level s², in rows: quiet and noisy times then count equally.
 NOISE = 500.0
 
 
@@ -34,14 +34,15 @@ class Memory:
     """What `Log.memory` found.
 
     Attributes:
-        table: One row per memory: memory in decisions (infinity: never forgets), the same in
-            hours, log-evidence, whether a policy should have it (``best``), whether it predicts
-            best (``predictor``) or as well (``close``), the evidence had all rewards come at once,
-            and the regret per decision of D-LinUCB in a model of the log (NaN where there is none).
-        clock: What memories are measured on: decisions or hours.
+        table: One row per memory: ``memory`` in decisions (infinity: never forgets), ``hours``,
+            log-``evidence``, whether a policy should use it (``best``), whether it predicts best
+            (``predictor``) or equally well (``close``), the evidence if all rewards had come at
+            once (``instant``), and the ``regret`` per decision of D-LinUCB in a model of the log
+            (NaN if there is no model).
+        clock: Whether weights fade with decisions or with hours.
         setup: Noise and bounds for a policy.
-        gain: How many log units closer the closest memory predicts than never forgetting:
-            Σ (e²_never − e²)/(2s²).
+        gain: Σ (e²_never − e²)/(2s²): log units by which the memory with the smallest errors
+            predicts closer than never forgetting.
         error: Standard error of ``gain``, from 64 stretches of the log.
         rows: Number of rewards that were predicted.
         trace: Evidence of every memory over time: one row per point, ``time`` in seconds.
@@ -57,26 +58,26 @@ class Memory:
 
     @property
     def best(self) -> float:
-        """The memory for a policy, in decisions; infinity where it should never forget.
+        """The memory for a policy, in decisions; infinity if it should never forget.
 
-        That with which D-LinUCB loses least in a model of the log; `predictor` where the log has
-        no model (`driftbandits.logs.earning.confirmed`).
+        D-LinUCB loses least with this memory in a model of the log. If the log has no model, this
+        is `predictor` (`driftbandits.logs.earning.confirmed`).
         """
         return self._of("best", "memory")
 
     @property
     def hours(self) -> float:
-        """The same in hours."""
+        """The memory `best`, in hours."""
         return self._of("best", "hours")
 
     @property
     def gamma(self) -> float:
-        """The discount γ = 1 − 1/memory of `best`; 1 where nothing is to be forgotten."""
+        """The discount γ = 1 − 1/memory of `best`; 1 if the policy should never forget."""
         return 1.0 - 1.0 / self.best
 
     @property
     def predictor(self) -> float:
-        """The memory that predicts best, in decisions; infinity where none is clearly better."""
+        """The memory that predicts best, in decisions; infinity if none is clearly better."""
         return self._of("predictor", "memory")
 
     def _of(self, which: str, column: str) -> float:
@@ -84,7 +85,7 @@ class Memory:
 
     @property
     def recommendation(self) -> str:
-        """The one memory for a policy, in words."""
+        """The memory for a policy, in words."""
         if np.isinf(self.best):
             return "Recommended: never forget"
         return f"Recommended memory: {say_memory(self.best)} decisions ({say_hours(self.hours)})"
@@ -113,7 +114,7 @@ class Memory:
         )
 
     def _reason(self) -> str:
-        """Why that memory is recommended, up to the verb of what is said of the best predictor."""
+        """Why this memory is recommended; ends with the subject of a sentence on the predictor."""
         time = say_hours(self._of("predictor", "hours"))
         predictor = f"{say_memory(self.predictor)} decisions ({time})"
         if self.table["regret"].isna().all():
@@ -173,11 +174,11 @@ def memory(
 
     Args:
         log: The log.
-        memories: Memories in decisions; 15 and "never" unless given.
+        memories: Memories in decisions, "never" is added; by default a grid of 15.
         clock: Whether weights fade with ``decisions`` or with ``hours``.
-        resume: File that keeps what has been done, about every half minute. A later call with the
-            same log and arguments continues from it; at the end it is removed.
-        progress: Told how many rows are done.
+        resume: File that saves the work about every half minute. A later call with the same log and
+            arguments continues from it. The file is removed at the end.
+        progress: Called with the number of rows done.
     """
     if log.rows < 30:
         raise CannotAnswer(f"memory needs at least 30 rows, the log has {log.rows}")
@@ -188,7 +189,7 @@ def memory(
         Pass(lanes, width=log.width, blocks=log.blocks, instant=instant, noise=NOISE)
         for instant in (False, True)
     ]
-    # Predictions of long vectors are refreshed every few rows: the factorisations dominate.
+    # Long vectors are predicted several rows at a time: the factorisations dominate the cost.
     cut = of_same_time if is_aggregated(log) else of_size(max(1, log.width // 16))
     walk = Stretches(log, clock=clock, cut=cut)
     question, work = f"memory {clock} {lanes.tolist()}", {"walk": walk, "passes": passes}
@@ -219,11 +220,11 @@ def memory(
 
 
 def _verdict(one: Pass) -> tuple[int, Mask, float, float]:
-    """The best predictor, those that do as well, and how much closer than never the closest is.
+    """The best predictor, the memories that predict equally well, the gain and its standard error.
 
     Forgetting has to bring predictions closer, by 2 log units and 2 standard errors. Evidence alone
-    does not show that: where noise differs between contexts or has heavy tails, the wide bounds of
-    a short memory bring hundreds of log units in a log that does not drift.
+    does not show this: if noise differs between contexts or has heavy tails, the wide bounds of a
+    short memory gain hundreds of log units even in a log that does not drift.
     """
     closeness = one.state.closeness
     closest = int(np.argmax(closeness))
@@ -235,5 +236,5 @@ def _verdict(one: Pass) -> tuple[int, Mask, float, float]:
     best = int(np.argmax(one.evidence))
     reach = np.fmax(CLOSE, 2.0 * one.trace.errors(best))
     close = one.evidence >= one.evidence[best] - reach
-    # Closer predictions that bring no clear evidence are those of a few rows under heavy tails.
+    # Closer predictions without clear evidence come from a few rows under heavy tails.
     return (len(close) - 1 if close[-1] else best), close, gain, error

@@ -1,4 +1,4 @@
-"""The model q̂ of values: what earlier rewards say an action earns, and nothing later."""
+"""The reward model q̂ for values: predicts what an action earns, from earlier rewards only."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from .memory import grid
 from .passes import Clock, Pass, Stretch, single_units, stretch
 from .reading import LogReader
 
-# Rows after which the parameters are computed anew.
+# Rows after which the parameters are recomputed.
 _REFRESH = 256
-# Rows that are predicted together, to choose a memory: factorisations would dominate otherwise.
+# Rows that are predicted together to choose a memory; factorisations dominate the cost otherwise.
 _UNIT = 8
 _LANES = 8
 
 
 class RewardModel:
-    """Linear regression with forgetting; at any time with the memory that predicted best so far.
+    """Linear regression with forgetting; it uses the memory that predicted best so far.
 
-    Which memory that is, and its parameters, follow from rewards that had come before the rows
-    they are used for.
+    The memory and the parameters for a row depend only on rewards that came before this row.
     """
 
     def __init__(self, log: LogReader) -> None:
@@ -36,9 +35,9 @@ class RewardModel:
         self._theta: Array | None = None
 
     def pieces(self, batch: Batch) -> Iterator[tuple[slice, Array]]:
-        """Parts of a batch, each with the parameters (B, w) for its rows; then it learns them.
+        """Parts of a batch, each with the parameters (B, w) for its rows; then learns these rows.
 
-        Parameters are refreshed after every 256 rows of the log, wherever batches are cut.
+        Parameters are recomputed after every 256 rows of the log, for any batch size.
         """
         rows, at = stretch(batch, self._clock(batch), self._scales, self._leverage), 0
         while at < len(batch):

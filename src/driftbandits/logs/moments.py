@@ -1,11 +1,11 @@
-"""Moments of the numbers of rows, and what follows for means: errors, skewness, freedom.
+"""Moments of the rows' numbers; means with their errors, skewness and degrees of freedom.
 
-Rewards may lie far from 0, such as 1,000,000 ± 0.3. So sums are of numbers y that are relative to a
-first reward s and to a weight of 1. In terms of a row's numbers 1, r, w, wr, Σπq̂, DR they are
+A row's numbers are 1, r, w, wr, Σπq̂, DR. Rewards may lie far from 0, such as 1,000,000 ± 0.3. So
+the sums are of numbers relative to the first reward s and to a weight of 1:
 
     1,   r − s,   w − 1,   wr − r − s (w − 1) = (w − 1)(r − s),   Σπq̂ − s,   DR − s.
 
-This is linear, so sums relative to one reward become sums relative to another.
+This is linear, so sums relative to one reward can be turned into sums relative to another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ONE, REWARD, WEIGHT, WEIGHTED, DIRECT, ROBUST = range(6)
 
 
 def _occurrences(order: int) -> Array:
-    """How often each entry with ascending indices occurs in a full symmetric array; else 0."""
+    """For ascending indices, how often the entry occurs in a full symmetric array; 0 elsewhere."""
     out = np.zeros((6,) * order)
     for index in combinations_with_replacement(range(6), order):
         repeats = [index.count(i) for i in set(index)]
@@ -37,7 +37,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def _from(shift: float) -> Array:
-    """The matrix that takes a row's numbers to those relative to a reward, shape (6, 6)."""
+    """The matrix that makes a row's numbers relative to the reward ``shift``, shape (6, 6)."""
     out = np.eye(6)
     out[[REWARD, DIRECT, ROBUST], ONE] = -shift
     out[WEIGHT, ONE] = -1.0
@@ -55,11 +55,11 @@ def _to(shift: float) -> Array:
 
 
 class Mean(NamedTuple):
-    """A mean, or a ratio of means, and how sure it is.
+    """A mean, or a ratio of means, and how certain it is.
 
-    ``freedom`` is (Σv)²/Σv² for the squared deviations v: how many rows the error is made of
-    (Satterthwaite). Where a few rows with large weights make up all of it, it is small, and so is
-    what the error itself is worth.
+    ``freedom`` is (Σv)²/Σv² for the squared deviations v: the effective number of rows in the error
+    (Satterthwaite). It is small if a few rows with large weights dominate; then the error itself is
+    uncertain.
     """
 
     mean: float
@@ -73,10 +73,10 @@ class Moments:
 
     def __init__(self) -> None:
         self.rows = 0
-        # The reward that sums are relative to: the first. Outliers do no harm there, since they are
-        # as far from the mean.
+        # Sums are relative to the first reward. An outlier there does no harm, since an outlier is
+        # as far from the mean anyway.
         self._shift: float | None = None
-        # Of all but the first, entries with ascending indices alone.
+        # Orders 1 to 4; only entries with ascending indices are filled.
         self._sums = tuple(np.zeros((6,) * order) for order in range(1, 5))
         self.weights, self.largest = 0.0, 0.0
         self.least_reward, self.most_reward = np.inf, -np.inf
@@ -135,12 +135,12 @@ class Moments:
 
     @property
     def constant(self) -> bool:
-        """Whether all rewards are equal, so that their spread tells nothing."""
+        """Whether all rewards are equal, so that they have no spread."""
         return self.least_reward == self.most_reward
 
     @property
     def blurred(self) -> bool:
-        """Whether rewards differ by so little for their size that rounding hides their spread."""
+        """Whether rewards differ so little, relative to their size, that rounding hides it."""
         size = max(abs(self.least_reward), abs(self.most_reward))
         return not self.constant and self.most_reward - self.least_reward <= 1e4 * _EPS * size
 
@@ -167,7 +167,7 @@ class Moments:
         return self._mean(shift + mean, rest - mean * weight, total)
 
     def _mean(self, mean: float, centre: Array, total: float) -> Mean:
-        """With rows as units; ``centre`` takes the numbers of a row to its deviation."""
+        """A `Mean` with rows as units; ``centre`` maps the numbers of a row to its deviation."""
         if self.rows < 2:
             return Mean(mean, float("nan"), 0.0, 0.0)
         _, second, third, fourth = self._sums
@@ -179,7 +179,7 @@ class Moments:
         fourths = float(np.einsum("ijkl,i,j,k,l", fours, *[centre] * 4))
         bulk = float(np.einsum("ijkl,i,j,k,l", np.abs(fours), *[np.abs(centre)] * 4))
         error = float(np.sqrt(squares * self.rows / (self.rows - 1)) / total)
-        # Means far above their spread leave nothing but rounding of the third and fourth moments.
+        # If the mean is far above the spread, third and fourth moments are nothing but rounding.
         skewed = squares > 0.0 and abs(cubes) > self._rounding * solid
         skewness = cubes / squares**1.5 if skewed else 0.0
         known = fourths > max(1e-10 * bulk, squares**2 / self.rows)
@@ -187,7 +187,7 @@ class Moments:
 
 
 def _relative(numbers: Array, shift: float) -> Array:
-    """Numbers (n, 6) relative to a reward: `_from`, by differences that lose no digits."""
+    """Numbers (n, 6) relative to a reward: like `_from`, but without cancellation."""
     out = numbers.copy()
     out[:, REWARD] -= shift
     out[:, WEIGHT] -= 1.0
@@ -198,7 +198,7 @@ def _relative(numbers: Array, shift: float) -> Array:
 
 
 def _moved(sums: tuple[Array, ...], by: float) -> tuple[Array, ...]:
-    """Sums relative to a reward that is lower by so much; ascending entries alone count."""
+    """Sums relative to a reward that is lower by ``by``; only ascending entries are valid."""
     if by == 0.0:
         return sums
     change = _from(-by) @ _to(0.0)
@@ -212,5 +212,5 @@ def _moved(sums: tuple[Array, ...], by: float) -> tuple[Array, ...]:
 
 
 def _whole(ascending: Array) -> Array:
-    """The full symmetric array of its entries with ascending indices."""
+    """The full symmetric array, from its entries with ascending indices."""
     return np.asarray(ascending[tuple(np.sort(np.indices(ascending.shape), axis=0))])

@@ -1,4 +1,4 @@
-"""Days, weeks and other periods that answers are given by."""
+"""Periods of answers: days, weeks and others."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Paths that the parameter may have taken, given a log: draws from their posterior.
+"""Paths that the parameter may have taken, given a log: draws from the posterior.
 
-Three kinds of path are possible, each as likely as the others before the log is seen: the parameter
-stays and jumps (`driftbandits.logs.stretches`), or it walks, or its velocity does
-(`driftbandits.logs.walks`). The log says which fits, and a draw is of one kind.
+Three kinds of path are equally likely a priori: the parameter is constant between jumps
+(`driftbandits.logs.stretches`), or it is a random walk, or its velocity is a random walk
+(`driftbandits.logs.walks`). The log tells how well each kind fits, and each draw picks one kind.
 
-Coordinates are such that a random action that was offered has E[a aᵀ] = I. Deviations u are from a
-parameter of which the mean action knows the level of rewards, and which tells no actions apart. How
-far actions are apart is learned along with the path (κ). So where clicks are rare and actions are
-many, paths do not have an action that is far better than all others by the luck of the draw.
+Coordinates are such that a random offered action has E[a aᵀ] = I. Deviations u are measured from a
+parameter that gives the mean action the level of rewards and does not distinguish actions. How much
+actions differ (κ) is learned along with the path. So if clicks are rare and actions are many, no
+path has an action that is far better than all others just by chance.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .sampling import pick
 from .stretches import Stretches
 from .walks import Walks
 
-# Most bins, and fewest rows of one whatever the rewards.
+# Largest number of bins, and smallest number of rows per bin.
 _BINS, _ROWS = 200, 20
-# Draws of σ² before it is kept: it starts from what the level leaves.
+# Draws of σ² before it is used; the first value is the residual variance of the level.
 _SETTLING = 5
 
 
 class Given(Protocol):
-    """What a kind of path says where σ² is known."""
+    """A kind of path, for known σ²."""
 
     @property
     def evidence(self) -> float:
@@ -40,16 +40,16 @@ class Given(Protocol):
 
 
 class Posterior:
-    """Of the parameter's path, given what was offered, what was played, and the rewards.
+    """Posterior of the parameter's path, given offered actions, played actions and rewards.
 
     Args:
         offered: All actions that were offered, shape (N, d).
-        played: Those that were played, shape (n, d).
-        rewards: What they brought, shape (n,); nan where that is not known.
+        played: The actions that were played, shape (n, d).
+        rewards: Their rewards, shape (n,); NaN if not known.
 
     Attributes:
-        telling: Whether the rows are enough for sums over all of them to be nearly normal. If not,
-            the rewards are too rare for draws to mean anything.
+        telling: Whether there are enough rows for sums over all of them to be nearly normal. If
+            not, the rewards are too rare for draws to mean anything.
     """
 
     def __init__(self, offered: Array, played: Array, rewards: Array) -> None:
@@ -72,7 +72,7 @@ class Posterior:
             self._gram[g], self._moment[g] = mine.T @ mine, mine.T @ self._residuals[self._bin == g]
 
     def draws(self, generator: np.random.Generator) -> Iterator[Array]:
-        """Paths θ (n, d), one after the other, without end."""
+        """An endless stream of paths θ (n, d)."""
         stays = Stretches(self._gram, self._moment)
         variance = self._variance(stays, generator)
         given = stays.given(variance)
@@ -84,7 +84,7 @@ class Posterior:
             yield ((self._level + path) @ self._whiten.T)[self._bin]
 
     def _variance(self, stays: Stretches, generator: np.random.Generator) -> float:
-        """σ², drawn in turns with paths that stay and jump (Gibbs)."""
+        """σ², drawn in turns with paths that are constant between jumps (Gibbs)."""
         variance = float((self._residuals**2).sum() / self._known)
         for _ in range(_SETTLING):
             path = stays.given(variance).path(generator)[self._bin]
@@ -94,7 +94,7 @@ class Posterior:
 
 
 def _level(vectors: Array, rewards: Array, mean: Array) -> Array:
-    """The regression along the mean action alone: all that is known without telling them apart."""
+    """The regression along the mean action only, which does not distinguish actions."""
     size = np.linalg.norm(mean)
     if size == 0.0:
         return np.zeros_like(mean)
@@ -103,12 +103,12 @@ def _level(vectors: Array, rewards: Array, mean: Array) -> Array:
 
 
 def fewest(rows: int, squares: Array, fourths: Array) -> int:
-    """Rows that a bin needs for its moments to be nearly normal, as the posterior takes them.
+    """Rows that a bin needs for its moments to be nearly normal, as the posterior assumes.
 
-    ``squares`` and ``fourths`` (d,) are sums over the rows of these powers of the terms. Sums over
-    m terms have an excess kurtosis of about that of a term over m, which is at most 1 where m is
-    the kurtosis of the terms, here of all coordinates together. Rare clicks on many actions need
-    thousands of rows; with fewer, every click would be a jump.
+    ``squares`` and ``fourths`` (d,) are sums over the rows of these powers of the terms. A sum of m
+    terms has about 1/m of the excess kurtosis of one term. With m equal to the kurtosis of the
+    terms (here of all coordinates together), this is at most 1. Rare clicks on many actions need
+    thousands of rows; with fewer, every click would look like a jump.
     """
     if not squares.any():
         return 1
@@ -116,7 +116,7 @@ def fewest(rows: int, squares: Array, fourths: Array) -> int:
 
 
 def whitening(second: Array) -> Array:
-    """W (d, d) with Wᵀ E[a aᵀ] W the identity, but for directions that do not occur."""
+    """W (d, d) with Wᵀ E[a aᵀ] W = I, except in directions that do not occur."""
     sizes, axes = np.linalg.eigh(second)
     occurs = sizes > 1e-12 * sizes[-1]
     return np.asarray(axes * np.where(occurs, 1.0 / np.sqrt(np.where(occurs, sizes, 1.0)), 0.0))

@@ -1,14 +1,14 @@
 """Can the logged propensities be true? Tests per action and period, with p-values.
 
-An action k that could be played in n rows was played in some of them, each with its logged
-probability p. If those are right, Σ 1{a = k}/p has the mean n. Where one distribution was in force
-in all rows, the number of plays is binomial and the p-value is exact. Otherwise a sum that is too
+An action k that was offered in n rows was played in some of them, each with its logged probability
+p. If the probabilities are right, Σ 1{a = k}/p has the mean n. If all rows had the same
+distribution, the number of plays is binomial and the p-value is exact. Otherwise a sum that is too
 large is compared with its standard error, from the unbiased estimate Σ 1{a = k} (1/p)(1/p − 1) of
-its variance. A sum that is too small may only lack rare plays, which this estimate would not know
-of; it is compared with the largest variance n (1/p − 1) that the least p of the period allows.
+its variance. A sum that is too small may only lack rare plays, which this estimate cannot see. So
+it is compared with the largest variance n (1/p − 1) that the least p of the period allows.
 
-In an aggregated log, rows of the same time are the arms of one test, and their counts are compared
-with the propensities by χ².
+In an aggregated log, rows of the same time are the arms of one test. A χ² test compares their
+counts with the propensities.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ..core.arrays import Array
 from .batch import Batch, Ints
 from .periods import Periods
 
-# Fewer plays at varying probabilities tell nothing by a normal law.
+# With fewer plays at varying probabilities, the sum is not nearly normal.
 _FEWEST = 30
 ALARM = 1e-3
 
 
 class PropensityTests:
-    """Sums per action and period, from batch to batch."""
+    """Sums per action and period, updated batch by batch."""
 
     def __init__(self, periods: Periods) -> None:
         self.periods = periods
-        # (rows that could, plays, Σ1/p, Σ(1/p)(1/p − 1), least p, largest p), one row per action.
+        # One row per action: (rows offered, plays, Σ1/p, Σ(1/p)(1/p − 1), least p, largest p).
         self._sums: dict[int, Array] = {}
         self._groups: dict[int, list[float]] = {}
         self._rest: tuple[float, Array, Array] = (np.nan, np.zeros(0), np.zeros(0))
@@ -79,7 +79,7 @@ class PropensityTests:
         self._add_groups(time, count, p, starts, int(last))
 
     def finish(self) -> None:
-        """The last test, which no later row ends."""
+        """Add the last test, which no later row has completed."""
         time, count, p = self._rest
         if len(count):
             self._add_groups(np.full(len(count), time), count, p, np.array([0]), len(count))
@@ -118,7 +118,7 @@ class PropensityTests:
 
 
 def _available(batch: Batch) -> Array:
-    """In how many rows each action could be played, by label; weighted by count."""
+    """In how many rows each action was offered, by label; weighted by count."""
     same = (batch.first == batch.first[0]).all() and (batch.size == batch.size[0]).all()
     if same:
         labels = batch.labels[batch.first[0] : batch.first[0] + batch.size[0]]
@@ -159,9 +159,9 @@ def _tests(period: str, sums: Array, names: tuple[str, ...]) -> list[dict[str, A
 
 
 def _constant(sums: Array) -> bool:
-    """Whether one distribution was in force: each action has one p, and together they make 1.
+    """Whether all rows had the same distribution: one p per action, and they add up to 1.
 
-    Actions that were never played are known only where play is uniform.
+    The p of an action that was never played is known only if play is uniform.
     """
     offered = sums[sums[:, 0] > 0]
     played = offered[offered[:, 1] > 0]
@@ -175,7 +175,7 @@ def _constant(sums: Array) -> bool:
 def binomial_p(played: float, rows: float, p: float) -> float:
     """Two-sided p-value of ``played`` out of ``rows`` at probability p.
 
-    By incomplete beta functions, which take rows that count as fractions.
+    Uses incomplete beta functions, which also allow fractional counts.
     """
     low = 1.0 if played >= rows else special.betainc(rows - played, played + 1.0, 1.0 - p)
     high = 1.0 if played <= 0.0 else special.betainc(played, rows - played + 1.0, p)

@@ -1,4 +1,4 @@
-"""What an agent decides and learns, as the rows of a log."""
+"""The decisions and rewards of an agent, as the rows of a log."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _COUNTED = ("learned", "held")
 class Recorder:
     """Makes an agent's decisions and keeps them as a log.
 
-    Call `decide` and `reward` of the recorder in the place of the agent's. The rows have contexts
-    and actions by name, as JSON, so that any declaration of features can read them later:
-    ``Log.open(path, features=…, context="context")``. A reward that the agent did not take, because
-    it came too late or twice, is not in the log. Several rewards of one decision are combined as
-    the agent does, with the time of the last. A decision that has no reward yet has an empty one;
-    `Schema.mature_after` says when that means the default.
+    Call `decide` and `reward` of the recorder instead of the agent's. The rows have contexts and
+    actions by name, as JSON, so that any declaration of features can read them later:
+    ``Log.open(path, features=…, context="context")``. A reward that the agent did not accept,
+    because it came too late or twice, is not in the log. Several rewards of one decision are
+    combined as the agent does, with the time of the last one. A decision without a reward has an
+    empty reward; `Schema.mature_after` says when this means the default.
 
     Args:
         agent: The agent; it is used, not copied.
@@ -77,7 +77,7 @@ class Recorder:
         exclude: Iterable[Any] = (),
         baseline: Any = None,
     ) -> Choice:
-        """`Agent.decide`, kept as a row."""
+        """Like `Agent.decide`; also records a row."""
         named = named_actions(actions)
         gone = list(exclude)
         choice = self.agent.decide(context, named, now=now, id=id, exclude=gone, baseline=baseline)
@@ -99,7 +99,7 @@ class Recorder:
         return choice
 
     def reward(self, id: str, reward: float, *, now: float) -> Status:
-        """`Agent.reward`, kept with the row of its decision."""
+        """Like `Agent.reward`; also records the reward in the row of its decision."""
         status = self.agent.reward(id, reward, now=now)
         row = self._rows.get(id)
         if row is not None and status in _COUNTED:
@@ -113,7 +113,7 @@ class Recorder:
         return pa.Table.from_pylist(list(self._rows.values()), schema=_SCHEMA)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write all rows to ``path``, as Parquet, whole or not at all."""
+        """Write all rows to ``path`` as Parquet, completely or not at all."""
         target = Path(path)
         with atomic_write(target) as file:
             pa.parquet.write_table(self.table(), file)
@@ -121,5 +121,5 @@ class Recorder:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of numpy as those of Python; anything else as text."""
+    """numpy numbers as Python numbers; anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)

@@ -1,4 +1,4 @@
-"""Long questions that continue where they were: their work, written now and then to a file."""
+"""Long questions that can continue after an interruption: their work is saved regularly."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from .snapshots import restored, written
 
 Resume = str | os.PathLike[str] | None
 
-# Seconds between two writes, and how many times as long as a write they are at least.
+# The time between two writes is at least this many seconds, and this many times a write's own time.
 _SECONDS, _TIMES = 30.0, 20.0
 
 
 def fingerprint(policy: Policy) -> str:
-    """What tells a policy from another one: its configuration and its state."""
+    """A hash of a policy's configuration and state."""
     return hashlib.sha256(state_bytes(*policy.content())).hexdigest()
 
 
 class Checkpoint:
-    """The rows of a log for a question whose work is kept in a file; without a path in none.
+    """The rows of a log for a question whose work is saved in a file, if there is a path.
 
-    Entering puts back the work of the same question to the same log. Leaving without an error
-    removes the file. A file of another question, or one that is damaged, is replaced.
+    Entering restores the work of the same question to the same log. Leaving without an error
+    removes the file. A file of another question is replaced, and so is a damaged file.
 
     Args:
-        path: Where to keep the work.
+        path: The file, or None.
         log: The log.
-        question: All that the answer depends on besides the log.
-        work: What the question has found so far, by name: objects of this package, filled in place.
+        question: Everything besides the log that the answer depends on.
+        work: The state of the question by name: objects of this package, filled in place.
     """
 
     def __init__(self, path: Resume, log: LogReader, question: str, work: dict[str, Any]) -> None:
@@ -63,10 +63,10 @@ class Checkpoint:
         return self
 
     def batches(self, *, stage: int = 0, progress: Progress | None = None) -> Iterator[Batch]:
-        """The rows that are left of a pass; none of one that is over.
+        """The remaining rows of a pass; none if the pass is over.
 
-        ``stage`` counts the passes of a question from 0. What came with a batch has to be in the
-        work when the next one is asked for.
+        ``stage`` counts the passes of a question from 0. The caller must have put a batch into the
+        work before it asks for the next one.
         """
         if stage < self._stage:
             return
@@ -80,7 +80,7 @@ class Checkpoint:
             self._save()
 
     def _save(self) -> None:
-        """Write the work down if the last time is long ago."""
+        """Save the work if the last save is long ago."""
         start = time.monotonic()
         if self._path is None or start - self._saved < self._pause:
             return

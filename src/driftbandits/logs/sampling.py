@@ -1,4 +1,4 @@
-"""Sums and draws of numbers that are known by their logarithms."""
+"""Sums and draws for numbers given by their logarithms."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def log_sum(logs: Array) -> Array:
 
 
 def pick(logs: Array, generator: np.random.Generator) -> int:
-    """An index, drawn with probabilities in proportion to exp(logs)."""
+    """An index, drawn with probabilities proportional to exp(logs)."""
     weights = np.cumsum(np.exp(logs - logs.max()))
     return int(np.searchsorted(weights, generator.random() * weights[-1], side="right"))

@@ -1,4 +1,4 @@
-"""What values say, in words: one sentence per policy, and what the logger lost."""
+"""Values in words: one sentence per policy, and what the logger lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def say_values(
     watched: bool,
     doubted: Container[str] = (),
 ) -> tuple[str, ...]:
-    """One sentence per policy, that of the logger last; ``table`` is that of a `Value`.
+    """One sentence per policy, the logger last; ``table`` is the table of a `Value`.
 
     ``doubted`` are policies whose numbers cannot be trusted.
     """
@@ -47,7 +47,7 @@ def say_values(
 
 
 def _learned(name: str, dr: Any, full: Any | None, accepted: float) -> str:
-    """Of a policy that learns: live it has all rewards, in a replay a share of them."""
+    """Sentence on a learning policy: live it gets all rewards, in replay only a share of them."""
     replayed = f"it earned {_mean(dr)} in replay, with {accepted:.1%} of its rewards"
     if accepted < 1.0:
         replayed += ": the value of a policy that learned from less than live"
@@ -58,7 +58,7 @@ def _learned(name: str, dr: Any, full: Any | None, accepted: float) -> str:
 
 
 def say_lost(lost: tuple[float, float, float], names: str) -> str:
-    """What the logger lost against the best of some policies, chosen on other periods."""
+    """What the logger lost against the best of some policies, chosen on the other periods."""
     mean, low, high = lost
     best = f"the best of these, chosen on the other periods: {names}."
     if high < 0.0:

@@ -1,4 +1,4 @@
-"""What the columns of a log mean: a value that is checked once and can be printed and compared."""
+"""What the columns of a log mean: a value that is checked once; it can be printed and compared."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SECONDS: Mapping[str, float] = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "h
 
 
 class LogError(ValueError):
-    """A log that cannot be read as the schema says; the message names the row or the column."""
+    """A log does not match its schema; the message names the row or the column."""
 
 
 class CannotAnswer(ValueError):  # noqa: N818 - a refusal, not a fault
-    """A question that this log cannot answer; the message says why and what would help."""
+    """This log cannot answer the question; the message says why and what would help."""
 
 
 class Encoder(Protocol):
-    """What turns a context and named actions into vectors; `driftbandits.features` has one."""
+    """Turns a context and named actions into vectors; `driftbandits.features` has one."""
 
     @property
     def dim(self) -> int:
@@ -37,43 +37,43 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """Names of the columns, and what a log needs to say once for all rows.
+    """Names of the columns, and facts that hold for all rows of a log.
 
-    A column that the log does not have is left out if its name is the default one. A column that
-    you name must exist.
+    A column with a default name may be missing from the log. A column that you name must exist.
 
     The actions of a row come in one of five layouts:
 
     - ``actions`` holds K vectors of length d per row (nested lists, or one flat list and ``dim``);
     - ``actions`` names wide columns ``actions_0_0`` … ``actions_{K-1}_{d-1}``;
-    - ``actions`` holds the id of a set in a `Catalogue`, or is absent and there is one set;
+    - ``actions`` holds the id of a set in a `Catalogue`, or is absent if there is only one set;
     - ``actions`` holds named actions, ``context`` the context, and an encoder makes vectors;
     - ``arms`` names K arms; ``context`` names numeric columns x, or nothing for x = 1. Arm k then
-      has the vector e_k ⊗ x: a parameter of its own for each arm.
+      has the vector e_k ⊗ x: one parameter per arm.
 
-    Where only the played action is known, ``action`` holds its vector (a list column, one name per
-    coordinate, or the beginning of wide columns). Drift, memory and fit need no more; values do.
+    If only the played action is known, ``action`` holds its vector (a list column, one name per
+    coordinate, or the prefix of wide columns). This is enough for drift, memory and fit, but not
+    for values.
 
     Attributes:
-        time: When it was decided: a timestamp, or a number in units of ``unit``.
-        actions: What could have been played.
-        chosen: What was: an index into the set, or the name of an action.
-        action: Vector of the played action, where the set is not logged.
+        time: Time of the decision: a timestamp, or a number in units of ``unit``.
+        actions: The actions that were offered.
+        chosen: The action that was played: an index into the set, or the name of an action.
+        action: Vector of the played action, if the set is not logged.
         context: Context columns, or one column of structs, for an encoder or for ``arms``.
-        arms: Number or names of arms with a parameter each.
+        arms: Number or names of the arms, with one parameter per arm.
         dim: Length of a vector, needed for flat lists only.
         propensity: Probability with which the action was played, in (0, 1].
-        reward: Reward; empty while it is not known.
-        reward_time: When the reward came; empty: at once.
+        reward: Reward; empty if it is not known yet.
+        reward_time: When the reward came; empty means at once.
         count: Number of decisions that an aggregated row stands for; ``reward`` is their mean.
-        total: Whether ``reward`` is the sum over ``count`` decisions instead, as counts of clicks.
+        total: Whether ``reward`` is the sum over ``count`` decisions, such as a number of clicks.
         id: Name of a decision; two rows with the same id are duplicates.
         policy: Name of the logger.
         unit: Unit of numeric times.
         mature_after: Time in hours after which a missing reward means ``default``.
-        default: What a missing reward means once it is mature.
+        default: Value of a missing reward after this time.
         reward_bounds: Least and largest possible reward, if known. Anytime intervals need them, and
-            a reward outside them cannot be right.
+            a row with a reward outside them is bad.
 
     Examples:
         >>> from driftbandits.logs import Schema
@@ -124,13 +124,13 @@ class Schema:
             )
 
     def named(self, field: str) -> bool:
-        """Whether the user gave this column a name of its own, so that it must exist."""
+        """Whether the user named this column, so that it must exist."""
         default = next(f.default for f in fields(self) if f.name == field)
         return default is MISSING or getattr(self, field) not in (None, default)
 
     @property
     def arm_names(self) -> tuple[str, ...]:
-        """Names of the arms; numbers where only their count is given."""
+        """Names of the arms; numbers if only their count is given."""
         if isinstance(self.arms, int):
             return tuple(str(k) for k in range(self.arms))
         return self.arms or ()
@@ -177,7 +177,7 @@ class Catalogue:
 
     @property
     def stamp(self) -> str:
-        """Changes when the sets do."""
+        """A hash that changes if the sets change."""
         told = f"{self.first} {self.size} {self.labels}".encode()
         return hashlib.sha256(told + self.vectors.tobytes()).hexdigest()
 
@@ -188,7 +188,7 @@ class Catalogue:
 
     @property
     def only(self) -> Any:
-        """The id of the one set; refused where there are several."""
+        """The id of the only set; refuses several sets."""
         if len(self.first) != 1:
             raise LogError(
                 f"the log needs a column of set ids, since the catalogue has {len(self.first)} sets"

@@ -1,4 +1,4 @@
-"""The compiled sums behind values: what a model expects, and moments of the rows' numbers."""
+"""The compiled sums behind values: rewards expected by a model, and moments of rows' numbers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _expect(
 ) -> None:
     """Σ_a π(a) q̂(a), q̂ of the played action and its π, for every row; Σ weight·π per action.
 
-    ``theta`` (B, w) has one parameter per block; q̂ = ⟨x, θ_block⟩ is held within bounds.
-    ``wanted`` (L,) adds up what the policy plays, by the actions' labels.
+    ``theta`` (B, w) has one parameter per block; q̂ = ⟨x, θ_block⟩ is clipped to the bounds.
+    ``wanted`` (L,) sums the plays of the policy, by the actions' labels.
     """
     for i in range(first.size):
         total, mine = 0.0, 0.0
@@ -55,9 +55,9 @@ expect = entry_point(_expect, "logs_expect")
 def _moments(
     numbers: Array, count: Array, first: Array, second: Array, third: Array, fourth: Array
 ) -> None:
-    """Add Σ c x, Σ c² x ⊗ x, and so on to the fourth, over rows x (n, m) with counts c (n,).
+    """Add Σ c x, Σ c² x ⊗ x, and so on up to order four, over rows x (n, m) with counts c (n,).
 
-    Entries with indices that do not ascend stay as they are; `Moments` needs no others.
+    Only entries with ascending indices are filled; `Moments` needs no others.
     """
     for n in range(count.size):
         x, c = numbers[n], count[n]

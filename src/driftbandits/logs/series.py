@@ -1,4 +1,4 @@
-"""Series of means over time, and whether they drift: calibrated by random signs per row."""
+"""Series of means over time, and evidence for their drift, calibrated by random signs per row."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .passes import Pass, Stretch, single_units
 
 # Rows whose values are simulated at once.
 AT_ONCE = 2048
-# Neighbours on each side that a row's noise is measured from.
+# Neighbours on each side from which a row's noise is measured.
 _NEAR = 4
 
 Moved = Callable[[slice], Array]
 
 
 def series(time: Array, arrival: Array, clock: Array, values: Array) -> Stretch:
-    """Rows that predict ``values`` by their mean alone."""
+    """Rows with the constant vector 1, so that ``values`` are predicted by their mean."""
     n = len(time)
     return Stretch(
         time=time,
@@ -34,7 +34,7 @@ def series(time: Array, arrival: Array, clock: Array, values: Array) -> Stretch:
 def random_signs(
     generator: np.random.Generator, rows: int, count: int
 ) -> Iterator[tuple[slice, Array]]:
-    """A sign for each row of ``count`` simulated series, in parts of shape (≤ 2048, count)."""
+    """One sign per row and simulated series, in parts of shape (≤ 2048, count)."""
     for start in range(0, rows, AT_ONCE):
         part = slice(start, min(start + AT_ONCE, rows))
         draws = generator.integers(0, 2, (part.stop - start, count))
@@ -51,8 +51,9 @@ def evidence_of(
 ) -> Array:
     """Evidence of M memories for the series and for ``count`` simulated ones, (M, 1 + count).
 
-    A simulated series is the mean plus each row's own ``noise`` (n, series) times a random sign;
-    several series have the same signs. ``moved`` says what is added to some rows of simulated ones.
+    A simulated series is the mean plus each row's own ``noise`` (n, series) times a random sign.
+    All columns of the series share the signs, and their evidence is summed. ``moved`` returns the
+    numbers to add to given rows of the simulated series.
     """
     evidence = np.zeros((len(lanes), count + 1))
     for j, mean in enumerate(rows.reward.mean(axis=0)):
@@ -71,7 +72,7 @@ def evidence_of(
 def from_neighbours(values: Array) -> Array:
     """Deviations (n, series) from the mean of up to 9 neighbours, scaled to the spread of one row.
 
-    With k neighbours, the row itself among them, a deviation has 1 − 1/k of a row's variance.
+    With k neighbours, including the row itself, a deviation has 1 − 1/k of a row's variance.
     """
     values, at = values - values.mean(axis=0), np.arange(len(values))
     low, high = np.maximum(at - _NEAR, 0), np.minimum(at + _NEAR + 1, len(values))

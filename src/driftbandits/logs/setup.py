@@ -1,4 +1,4 @@
-"""What a log tells the policies that it recommends: noise and bounds, as objects and as code."""
+"""Settings of recommended policies: noise and bounds from a log, as objects and as code."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..core.arrays import Array
 from ..policies import DLinUCB, LinUCB
 from .passes import Pass
 
-# γ beyond which a discount is never forgetting, to double precision of its sums.
+# Longer memories equal never forgetting, in double precision.
 _LONGEST = 1e12
-# Why a snippet has another policy; see `Setup.possible`.
+# Why a snippet shows another policy; see `Setup.possible`.
 IMPOSSIBLE = "features are too large or too small for D-LinUCB; scale them to use it"
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Settings of D-LinUCB for a log, whatever its memory.
+    """Settings of D-LinUCB for a log, for any memory.
 
     Attributes:
         dim: Length d of a full action vector.
-        noise: Standard deviation of what the best memory did not predict.
+        noise: Standard deviation of the best memory's prediction errors.
         action_bound: Norm of the longest action that was offered, rounded up.
         theta_bound: Norm of the last estimate of the parameter, rounded up.
     """
@@ -35,7 +35,7 @@ class Setup:
 
     @classmethod
     def of(cls, one: Pass, lane: int, *, scales: Array, longest: float) -> Setup:
-        """What a finished pass knows, seen with the memory of ``lane``."""
+        """Settings from a finished pass, with the memory of ``lane``."""
         theta = one.theta(lane) / scales
         noise = math.sqrt(float(one.state.squares[lane, 0] / one.state.due[0]))
         return cls(
@@ -46,7 +46,7 @@ class Setup:
         )
 
     def policy(self, memory: float) -> DLinUCB | LinUCB:
-        """The policy with this memory in decisions; LinUCB where nothing is to be forgotten."""
+        """The policy with this memory in decisions; LinUCB if it never forgets."""
         noise, action_bound, theta_bound = self.noise, self.action_bound, self.theta_bound
         if memory > _LONGEST:
             return LinUCB(
@@ -62,7 +62,7 @@ class Setup:
 
     @property
     def possible(self) -> bool:
-        """Whether there is such a policy: features of very different sizes leave no room for it."""
+        """Whether the policy can be made: it refuses features that are too large or too small."""
         try:
             self.policy(np.inf)
         except ValueError:
@@ -70,7 +70,7 @@ class Setup:
         return True
 
     def code(self, memory: float) -> str:
-        """The same as Python; AdaptiveLinUCB, which takes any units, where there is none."""
+        """The policy as Python code; AdaptiveLinUCB, which takes any units, if not `possible`."""
         if not self.possible:
             return f"AdaptiveLinUCB(dim={self.dim})"
         gamma = "" if memory > _LONGEST else f"gamma={1.0 - 1.0 / memory:.6g}, "
@@ -86,10 +86,10 @@ def snippet(code: str, why: str) -> str:
 
 
 def rounded_up(value: float, digits: int = 3) -> float:
-    """The least number of so many digits that is not below ``value``; 1 in the place of 0."""
+    """``value`` rounded up to ``digits`` significant digits; 1 instead of 0."""
     if value <= 0.0:
         return 1.0
     unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
-    # Through the printed form: what a snippet shows is what was meant.
+    # Through the printed form, so that a snippet shows exactly this number.
     up = float(f"{math.ceil(value / unit * (1.0 - 1e-12)) * unit:.{digits}g}")
     return up if up >= value else float(f"{up + unit:.{digits}g}")

@@ -12,15 +12,15 @@ _MEMORY, _STEP = 2000.0, 100
 
 
 class RunningShares:
-    """How often each action was played lately when it could be, from earlier rows.
+    """How often each action was recently played when it was offered.
 
-    p̂ = (plays + 1)/(rows that could + K), each with a memory of about 2,000 rows, taken before the
-    rows it is used for, in steps of 100 rows of the log.
+    p̂ = (plays + 1)/(rows offered + K), both with a memory of about 2,000 rows. Only earlier rows
+    count, in steps of 100 rows of the log.
     """
 
     def __init__(self, log: LogReader) -> None:
         self._log = log
-        # Per action: plays and rows that could, faded up to the last step, and those since.
+        # Per action: plays and rows offered, faded up to the last step; and the same since then.
         self._sums, self._since, self._rows = np.zeros((2, 0)), np.zeros((2, 0)), 0
 
     def __call__(self, batch: Batch) -> Array:

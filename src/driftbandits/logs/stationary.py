@@ -11,12 +11,12 @@ from .batch import Ints
 from .passes import RIDGE, Stretch
 from .reading import LogReader
 
-# Length of vectors of differences.
+# Largest length of vectors of differences.
 _LONGEST = 128
 
 
 class Fit:
-    """Ridge regression over the whole log, one parameter per block: never forgets."""
+    """Ridge regression over the whole log without forgetting, one parameter per block."""
 
     def __init__(self, blocks: int, width: int) -> None:
         self._gram = np.zeros((blocks, width, width))
@@ -46,7 +46,7 @@ class Fit:
         return np.asarray(self._gram + RIDGE * np.eye(self._gram.shape[1]))
 
     def refitted(self, noise: Array) -> Array:
-        """Fits of one block to S series of rewards aᵀθ̂ + ε, given Σ a ε of each: (w, S)."""
+        """Fits (w, S) of one block to S series of rewards aᵀθ̂ + ε, given Σ a ε of each series."""
         means = self._gram[0] @ self.theta[0]
         return np.asarray(np.linalg.solve(self._ridged[0], means[:, None] + noise))
 
@@ -60,9 +60,9 @@ def simulated(
 ) -> Stretch:
     """The rows with ``count`` further series of rewards, drawn from the stationary fit.
 
-    Rewards of 0 and 1 are drawn as such. Others are the fitted mean plus the row's own residual
-    times a random sign per unit (a wild bootstrap): spread that differs between rows, heavy tails
-    and what the rows of a unit have in common stay as they are.
+    Rewards of 0 and 1 are drawn as 0 and 1. Others are the fitted mean plus the row's own residual
+    times a random sign per unit (a wild bootstrap). This keeps different spreads of rows, heavy
+    tails, and correlation within a unit.
     """
     mean = fit.means(rows)
     if fit.binary:
@@ -80,9 +80,9 @@ def simulated(
 class Level:
     """The level of each unit, for differences relative to it.
 
-    It is the unit's own mean where rows are aggregated, and otherwise the mean over about
-    ``memory`` units up to this one. ``possible`` is False once a reward was below 0: then there is
-    no scale to measure relative differences on.
+    If rows are aggregated, it is the unit's own mean; otherwise the mean over about ``memory``
+    units up to this one. ``possible`` becomes False if a reward is below 0: then relative
+    differences have no scale.
     """
 
     def __init__(self, *, own: bool, memory: float = 50.0) -> None:
@@ -91,7 +91,7 @@ class Level:
         self.possible = True
 
     def __call__(self, rows: Stretch, ends: Ints) -> Array:
-        """Levels of further units, shape (U,); 1 where nothing above 0 is known yet."""
+        """Levels of further units, shape (U,); 1 if no level above 0 is known yet."""
         reward = np.where(rows.known, rows.reward[:, 0], 0.0)
         self.possible = self.possible and bool((reward >= 0.0).all())
         weight = np.where(rows.known, rows.count, 0.0)
@@ -102,16 +102,16 @@ class Level:
         return np.where(level > 0.0, level, 1.0)
 
     def _faded(self, before: float, values: Array) -> list[float]:
-        """Running sums y_i = x_i + kept·y_{i−1} from ``before`` on."""
+        """Running sums y_i = x_i + kept·y_{i−1}, starting from ``before``."""
         kept = self._kept
         return list(accumulate(values.tolist(), lambda y, x: kept * y + x, initial=before))[1:]
 
 
 def pooled(log: LogReader) -> Ints:
-    """Which arm each block counts as where arms are told apart, shape (B,).
+    """The block of each arm in vectors of differences, shape (B,).
 
-    Long vectors of differences take too long to factor. So the arms that are played most keep a
-    block of their own, and the others share the last one. Rewards have no say in this.
+    Long vectors of differences take too long to factor. So the arms that are played most keep their
+    own block, and the others share the last one. This does not depend on rewards.
     """
     most = max(2, _LONGEST // log.width)
     if log.blocks <= most:
@@ -125,10 +125,11 @@ def pooled(log: LogReader) -> Ints:
 
 
 def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) -> Stretch:
-    """Rows as differences from the means of their unit: what the level cannot explain.
+    """Rows as differences from the means of their unit, which removes the level.
 
-    Vectors and rewards both lose the unit's mean over known rewards, weighted by count. Block
-    structure is lost with it, so vectors are full ones. ``scale`` (U,) divides the rewards.
+    The unit's mean over rows with a known reward, weighted by count, is subtracted from vectors and
+    rewards. Differences have no block structure, so vectors are full. ``scale`` (U,) divides the
+    rewards.
     """
     full = rows.vectors
     if blocks > 1:
@@ -142,7 +143,7 @@ def centred(rows: Stretch, ends: Ints, blocks: int, scale: Array | None = None) 
     level = unit_sums(np.where(rows.known, rows.reward[:, 0], 0.0) * weight, ends) * share
     size = np.diff(ends)
     by = np.ones(len(size)) if scale is None else scale
-    # A reward of a unit tells nothing before all of them are there.
+    # A difference is known only after all rewards of its unit have come.
     arrival = np.where(rows.known, rows.arrival, -np.inf)
     latest = np.repeat(np.maximum.reduceat(arrival, ends[:-1]), size)
     return Stretch(

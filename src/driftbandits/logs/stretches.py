@@ -1,12 +1,12 @@
-"""A parameter that stays for a stretch, jumps, and stays again: its posterior, exactly.
+"""The exact posterior of a parameter that is constant between jumps.
 
 The log is cut into G bins with Gram matrices A_g and moments b_g. A stretch is a run of bins with
-one parameter u ~ N(0, σ²/κ · I): its prior is worth κ rows. After each bin the parameter jumps with
-probability h. With A and b summed over a stretch,
+one parameter u ~ N(0, σ²/κ · I): its prior weighs as much as κ rows. After each bin the parameter
+jumps with probability h. With A and b summed over a stretch,
 
-    log p(stretch) = ½ d log κ − ½ log|κI + A| + bᵀ(κI + A)⁻¹b/(2σ²) + what all paths share.
+    log p(stretch) = ½ d log κ − ½ log|κI + A| + bᵀ(κI + A)⁻¹b/(2σ²) + a constant.
 
-The sum over all ways to cut the log into stretches is a sum along the bins, and paths are drawn
+A recursion along the bins sums over all ways to cut the log into stretches, and paths are drawn
 from the posterior backwards (Barry and Hartigan, 1993; Fearnhead, 2006). κ and h have grids.
 """
 
@@ -20,12 +20,12 @@ from ..core.arrays import Array
 from .sampling import log_sum, pick
 
 _WORTH = 8.0 ** np.arange(-3.0, 7.0)
-# Operations that may go into factoring all stretches.
+# Largest number of operations to factor all stretches.
 _WORK = 2e9
 
 
 class Stretches:
-    """Paths of a parameter that stays and jumps, given bins (G, d, d) and (G, d)."""
+    """Paths of a parameter that is constant between jumps, given bins (G, d, d) and (G, d)."""
 
     def __init__(self, gram: Array, moment: Array) -> None:
         self._gram, self._moment = _before(gram), _before(moment)
@@ -36,14 +36,14 @@ class Stretches:
 
     @staticmethod
     def affordable(dim: int) -> int:
-        """Bins whose stretches can be factored in passing: there are G²/2, for every κ."""
+        """Largest G that is quick enough: G²/2 stretches are factored for every κ."""
         return int(np.sqrt(2.0 * _WORK / (len(_WORTH) * dim**3)))
 
     def given(self, variance: float) -> Given:
-        """The posterior where σ² is known."""
+        """The posterior for known σ²."""
         scores = self._volume + self._fit / variance
         bins = scores.shape[1]
-        # forward[κ, h, j]: log-evidence of the first j bins, where a stretch ends.
+        # forward[κ, h, j]: log-evidence of the first j bins if a stretch ends there.
         forward = np.zeros((len(scores), len(self._jump), bins + 1))
         for end in range(1, bins + 1):
             forward[:, :, end] = log_sum(_by_start(scores, forward, self._jump, self._stay, end))
@@ -55,22 +55,22 @@ class Given(NamedTuple):
 
     prior: Stretches
     variance: float
-    scores: Array  # (κ, G, G), log p of the stretch from bin i to bin j; −∞ where j < i
+    scores: Array  # (κ, G, G), log p of the stretch from bin i to bin j; −∞ if j < i
     forward: Array  # (κ, h, G + 1)
 
     @property
     def evidence(self) -> float:
-        """Log-evidence, with all κ and h as likely."""
+        """Log-evidence, with all κ and h equally likely."""
         last = self.forward[:, :, -1].ravel()
         return float(log_sum(last) - np.log(len(last)))
 
     @property
     def worth(self) -> float:
-        """The κ that fits best: how far the parameter is from 0, in units of σ²/κ."""
+        """The κ that fits best; σ²/κ is the squared distance of the parameter from 0."""
         return float(_WORTH[np.argmax(self.forward[:, :, -1].max(axis=1))])
 
     def path(self, generator: np.random.Generator) -> Array:
-        """A path u (G, d), drawn."""
+        """A drawn path u (G, d)."""
         shape = self.forward.shape[:2]
         k, h = np.unravel_index(pick(self.forward[:, :, -1].ravel(), generator), shape)
         one, prior = (slice(k, k + 1), slice(h, h + 1)), self.prior
@@ -101,7 +101,7 @@ def _before(bins: Array) -> Array:
 
 
 def _scores(gram: Array, moment: Array) -> tuple[Array, Array]:
-    """What does not depend on σ² in log p of all stretches, and what is divided by it (κ, G, G)."""
+    """The parts of log p of all stretches: one without σ², one to divide by it; both (κ, G, G)."""
     bins, dim = len(moment) - 1, moment.shape[1]
     volume = np.full((len(_WORTH), bins, bins), -np.inf)
     fit = np.zeros((len(_WORTH), bins, bins))
@@ -117,7 +117,7 @@ def _scores(gram: Array, moment: Array) -> tuple[Array, Array]:
 
 
 def _by_start(scores: Array, forward: Array, jump: Array, stay: Array, end: int) -> Array:
-    """Log-evidence (κ, h, end) of the bins before ``end``, by where their last stretch begins."""
+    """Log-evidence (κ, h, end) of the bins before ``end``, by the start of the last stretch."""
     start = np.arange(end)
     steps = stay[:, None] * (end - 1 - start) + np.where(start > 0, jump[:, None], 0.0)
     return np.asarray(forward[:, :, :end] + scores[:, None, :end, end - 1] + steps)

@@ -3,7 +3,7 @@
     V = Σ w_j a_j a_jᵀ     Ṽ = Σ w_j² a_j a_jᵀ/count_j     b = Σ w_j r_j a_j     Σ w_j r_j²     n
 
 with w_j = count_j γ^(c − c_j). Two pieces merge by moving the earlier one to the later clock:
-V ← γ^gap V + V', and γ^{2 gap} for Ṽ. Any cutting and any order of merging give the same sums.
+V ← γ^gap V + V', and γ^{2 gap} for Ṽ. The sums do not depend on the pieces or the order of merging.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _add_rows(
 ) -> None:
     """Add Σ w a aᵀ, Σ w² a aᵀ/count and Σ w r a to zeros.
 
-    Compiled, and not left to BLAS, whose threads would spin beside those of the reader.
+    Compiled, because the threads of BLAS would compete with the threads of the reader.
     """
     width = vectors.shape[1]
     for i in range(rows.size):
@@ -60,7 +60,7 @@ class Sums:
 
     Attributes:
         gammas: Discounts per decision, shape (G,).
-        clock: Decisions closed since the log began: the time that weights are counted to.
+        clock: Decisions since the beginning of the log, at which the weights hold.
         rows: Number of rewards.
         gram: V without ridge, shape (G, d, d).
         gram_squared: Ṽ without ridge, shape (G, d, d).
@@ -98,7 +98,7 @@ class Sums:
         count: Array,
         end: float,
     ) -> Sums:
-        """The same for actions e_block ⊗ x, which are entries ``rows`` (n,) of vectors (m, w)."""
+        """Like `of`, for actions e_block ⊗ x; x are entries ``rows`` (n,) of vectors (m, w)."""
         dim, memories = count_of_blocks * vectors.shape[1], len(gammas)
         gram, squared = np.zeros((2, memories, dim, dim))
         moment, squares = np.zeros((memories, dim)), np.zeros(memories)
@@ -161,14 +161,14 @@ def sums(
     workers: int = 2,
     progress: Progress | None = None,
 ) -> dict[str, Sums]:
-    """Sums of a log per period, or under the one key ``all`` without ``period``.
+    """Sums of a log per period; without ``period``, under the single key ``all``.
 
     Args:
         log: The log. Rows without a reward are left out.
         memories: Memories in decisions; infinity never forgets.
-        period: Period of the buckets; see `value`. Buckets can be merged to longer ones.
-        workers: Threads; their number changes no digit.
-        progress: Told how many rows are done.
+        period: Period of the sums; see `value`. Sums can be merged to longer periods.
+        workers: Number of threads; it changes no digit.
+        progress: Called with the number of rows done.
     """
     whole("workers", workers, least=1)
     gammas = 1.0 - 1.0 / np.asarray(memories, dtype=np.float64)
@@ -188,7 +188,7 @@ def sums(
                 label = "all" if periods is None else periods.label(int(key))
                 rows = np.flatnonzero(known & (keys == key)) if periods or not known.all() else None
                 pieces.append(threads.submit(_piece, log, batch, rows, gammas, clock, label))
-            # No more pieces in the air than workers can hold.
+            # Limits the number of unfinished pieces in memory.
             _merge(pieces, found, most=2 * workers)
         _merge(pieces, found, most=0)
     return dict(sorted(found.items()))
@@ -213,7 +213,7 @@ def _piece(
 
 
 def _merge(pieces: deque[Future[tuple[str, Sums]]], found: dict[str, Sums], *, most: int) -> None:
-    """Merge the oldest pieces until at most ``most`` are left: their order is that of the log."""
+    """Merge pieces in the order of the log until at most ``most`` are left."""
     while len(pieces) > most:
         label, piece = pieces.popleft().result()
         found[label] = piece if label not in found else found[label].merged(piece)

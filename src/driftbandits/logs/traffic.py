@@ -1,14 +1,14 @@
-"""What a replayed policy would have earned with all of its rewards, with the help of a model.
+"""What a replayed policy would have earned with all of its rewards, according to a model.
 
-A replayed policy learns from a share of the rows. Live it would have learned from all of them. How
-much that is worth is asked of a model of the log. Its parameter takes paths that are drawn from
-their posterior (`driftbandits.logs.posterior`), so that what the log does not tell makes the answer
-less sure. On each path the policy lives once with all rewards and once with that share of them, and
+A replayed policy learns from a share of the rows. Live it would have learned from all of them. A
+model of the log estimates how much this is worth. Paths of its parameter are drawn from their
+posterior (`driftbandits.logs.posterior`), so that the less the log tells, the wider the interval.
+On each path the policy plays once with all rewards and once with the share of them, and
 
     full traffic = DR + mean over paths of (value with all − value with the share).
 
-The interval holds the error of DR and how far these differences spread: over paths, and over runs,
-since the life in question is one run, and so is the replay.
+The interval combines the error of DR with the spread of these differences over paths and over runs.
+Runs count because the live policy is a single run, and so is the replay.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from .posterior import Posterior
 from .reading import LogReader
 from .world import LastRows, last_rows
 
-# Paths that are drawn: the spread of their differences is known to a sixth.
+# Number of drawn paths: enough to know the spread of their differences to about a sixth.
 _PATHS = 20
-# Most rows of a model, numbers in their sets, and rows below which a model says little.
+# Largest number of rows of a model, of numbers in their sets, and fewest rows for a model.
 _ROWS, _NUMBERS, _FEWEST = 10_000, 8_000_000, 500
 
 
 class Shortage(NamedTuple):
-    """What all rewards are worth above a share of them, per decision, and how sure that is."""
+    """Gain per decision from all rewards instead of a share of them, and its uncertainty."""
 
     gain: float
     reach: float  # half of the 95% interval
 
 
 class Traffic:
-    """A model of the last rows of a log, for policies to live in."""
+    """A model of the last rows of a log, in which policies can play."""
 
     def __init__(self, rows: LastRows, *, decisions: int) -> None:
         self._rows, self._decisions = rows, decisions
@@ -52,7 +52,7 @@ class Traffic:
 
     @classmethod
     def of(cls, log: LogReader) -> Traffic | None:
-        """None where there are too few rows, or too few rewards to tell actions apart."""
+        """The model; None if rows or rewards are too few to distinguish actions."""
         rounds = min(_ROWS, log.rows, _NUMBERS // (log.most * log.dim))
         if rounds < _FEWEST:
             return None
@@ -63,21 +63,21 @@ class Traffic:
         return model if model._posterior.telling else None
 
     def shortage(self, policy: Policy, share: float, generator: np.random.Generator) -> Shortage:
-        """Live on drawn paths with all rewards and with a ``share`` of them."""
+        """Play on drawn paths with all rewards and with a ``share`` of them."""
         gains = np.empty(_PATHS)
         known = np.isfinite(self._rows.rewards)
         for i, theta in enumerate(islice(self._posterior.draws(generator), _PATHS)):
             some = known & (generator.random(len(theta)) < share)
             values = (self._lived(policy, theta, learns, generator) for learns in (known, some))
             gains[i] = self._per_decision(next(values) - next(values))
-        # The difference of two lives that are not among the drawn ones.
+        # Prediction error for one further difference, not among the drawn ones.
         error = float(gains.std(ddof=1) * np.sqrt(1.0 + 1.0 / _PATHS))
         return Shortage(float(gains.mean()), t_interval(0.0, error, _PATHS)[1])
 
     def _per_decision(self, values: Array) -> float:
-        """Mean over the whole log, of which these are the last rows, lived from a beginning.
+        """Mean over the whole log; ``values`` belong to its last rows, played from a fresh start.
 
-        The rows before are taken to be like those of the second half, when the beginning is over.
+        Rows before them are assumed to have the mean of the second half, after the start phase.
         """
         half = len(values) // 2
         before = self._decisions - len(values)
@@ -86,12 +86,12 @@ class Traffic:
     def _lived(
         self, policy: Policy, theta: Array, learns: Mask, generator: np.random.Generator
     ) -> Array:
-        """Mean rewards of a life on a path, with noise of its own."""
+        """Mean rewards of one run on a path, with its own noise."""
         means = np.einsum("nkd,nd->nk", self._rows.sets, theta)
         return lived(policy, self._rows, means, self._noise(means, theta, generator), learns)
 
     def _noise(self, means: Array, theta: Array, generator: np.random.Generator) -> Array:
-        """Noise (n, K) of all actions: rewards of two values have no other; else residuals."""
+        """Noise (n, K) of all actions: two-valued rewards keep their two values; else residuals."""
         rewards = self._rows.rewards
         low, high = np.nanmin(rewards), np.nanmax(rewards)
         known = rewards[np.isfinite(rewards)]
@@ -106,10 +106,10 @@ class Traffic:
 
 
 def lived(policy: Policy, rows: LastRows, means: Array, noise: Array, learns: Mask) -> Array:
-    """Means (n,) of what a copy of the policy plays, learning where ``learns`` (n,) holds.
+    """Means (n,) of the actions that a copy of the policy plays; it learns rows with ``learns``.
 
-    Means and noise (n, K) are of the actions of the rows. Rewards come as late as they came in the
-    log, and the clock moves in every row. Call by call, as in replay: nothing more is compiled.
+    Means and noise (n, K) belong to the actions of the rows. Rewards have the delays of the log,
+    and the clock moves in every row. Plays call by call, as in replay, so nothing new is compiled.
     """
     player, out, count = policy.copy(), np.empty(len(means)), len(means)
     coming: list[list[tuple[Array, float, float]]] = [[] for _ in range(count)]
@@ -129,7 +129,7 @@ def lived(policy: Policy, rows: LastRows, means: Array, noise: Array, learns: Ma
 def moved(
     row: pd.Series[Any], worth: Shortage, bounds: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """The row of a replayed policy, moved to full traffic."""
+    """The row of a replayed policy, corrected to full traffic."""
     least, most = bounds or (-np.inf, np.inf)
     middle = row["estimate"] + worth.gain
     low = middle - np.hypot(row["estimate"] - row["low"], worth.reach)
@@ -139,5 +139,5 @@ def moved(
 
 
 def draws(seed: int, name: str) -> np.random.Generator:
-    """The random numbers of a policy's lives in the model."""
+    """The random numbers of a policy's runs in the model."""
     return stream(seed, "logs", "traffic", name)

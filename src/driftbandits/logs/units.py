@@ -1,4 +1,4 @@
-"""Units: groups of neighbouring rows that are predicted together, whole within every batch."""
+"""Units: groups of neighbouring rows that are predicted together; batches never split them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .rows import LARGEST
 
 Cut = Callable[[Stretch, bool], Ints]
 
-# Rows of a unit within which the level counts as constant.
+# Rows of a unit; the level counts as constant within a unit.
 UNIT = 16
 
 
 def of_size(size: int) -> Cut:
-    """Units of ``size`` rows; the last of the log may be shorter."""
+    """Units of ``size`` rows; the last unit of the log may be shorter."""
 
     def cut(rows: Stretch, last: bool) -> Ints:
         whole = len(rows) // size * size
@@ -30,25 +30,25 @@ def of_size(size: int) -> Cut:
 
 
 def of_same_time(rows: Stretch, last: bool) -> Ints:
-    """Rows of the same time, as the arms of one test in an aggregated log."""
+    """Units of rows with the same time, such as the arms of one test in an aggregated log."""
     starts = np.flatnonzero(np.diff(rows.time, prepend=np.nan) != 0)
     return np.append(starts, len(rows)) if last else starts
 
 
 def is_aggregated(log: LogReader) -> bool:
-    """Whether rows stand for several decisions each, seen from the first batch."""
+    """Whether rows of the first batch stand for several decisions each."""
     first: Batch | None = next(iter(log.batches()), None)
     return first is not None and bool((first.count != 1.0).any())
 
 
 def longest(batch: Batch) -> float:
-    """Norm of the longest vector of a batch; those that no row may have do not count."""
+    """Norm of the longest vector of a batch, leaving out vectors that are too large to be valid."""
     squares = np.einsum("ij,ij->i", batch.vectors, batch.vectors)
     return float(np.sqrt(squares[squares < LARGEST**2].max(initial=0.0)))
 
 
 class Stretches:
-    """The batches of a log as rows in whole units, with the bounds of these."""
+    """The batches of a log as rows in whole units, with the bounds of the units."""
 
     def __init__(self, log: LogReader, *, clock: str, cut: Cut) -> None:
         self._log, self._cut = log, cut
@@ -57,7 +57,7 @@ class Stretches:
         self.longest = 0.0  # norm of the longest action that was offered so far
 
     def of(self, batches: Iterable[Batch]) -> Iterator[tuple[Stretch, Ints]]:
-        """Whole units of the next batches; what is left of a batch waits for the one after it."""
+        """Whole units of the next batches; the rest of a batch waits for the next batch."""
         scales = self._log.scales()
         for batch in batches:
             self.longest = max(self.longest, longest(batch))

@@ -1,15 +1,15 @@
-"""A parameter that walks, step by step or with a velocity that walks: its posterior, exactly.
+"""The exact posterior of a parameter that is a random walk, or whose velocity is a random walk.
 
 The log is cut into G bins with Gram matrices A_g and moments b_g. From bin to bin the parameter u
 takes a random step (order 1), or its velocity v does (order 2):
 
     u' = u + ε,  ε ~ N(0, q σ² I)         u' = u + v + …,  v' = v + ε,  ε ~ N(0, q σ² I).
 
-The grid of speeds q is told by κ: the walk goes as far in the whole log as N(0, σ²/κ · I) does. It
-begins at N(0, σ²/κ₀ · I), and the velocity of order 2 as fast as the walk goes on average. The
-filter is Kalman's, with a bin as the observation; covariances are in units of σ², so that
+The speed q is given by κ, which has a grid: over the whole log the walk moves by N(0, σ²/κ · I). It
+starts at N(0, σ²/κ₀ · I). For order 2, the initial velocity is N(0, σ²/(κG²) · I): the mean speed
+of the walk. A Kalman filter takes a bin as one observation. Covariances are in units of σ², so that
 
-    log p(bin) = −½ log|I + P A| + (2bᵀm − mᵀAm + (b − Am)ᵀP'(b − Am))/(2σ²) + what all paths share
+    log p(bin) = −½ log|I + P A| + (2bᵀm − mᵀAm + (b − Am)ᵀP'(b − Am))/(2σ²) + a constant
 
 for the predicted N(m, σ²P) and the updated σ²P'. Paths are drawn backwards (Carter and Kohn, 1994).
 """
@@ -27,7 +27,7 @@ _WORTH = 10.0 ** np.arange(-7.0, 2.5, 0.5)
 
 
 class _Law(NamedTuple):
-    """How the state moves from bin to bin, and where it starts, in units of σ²."""
+    """The motion of the state from bin to bin and its start; covariances in units of σ²."""
 
     move: Array  # (D, D)
     steps: Array  # (D, D), covariance of a step
@@ -44,7 +44,7 @@ class _Filtered(NamedTuple):
 
 
 class Walks:
-    """Paths of a parameter that walks, given bins (G, d, d) and (G, d); ``start`` is κ₀."""
+    """Paths of a random walk, given bins (G, d, d) and (G, d); ``start`` is κ₀."""
 
     def __init__(self, gram: Array, moment: Array, *, order: int, start: float) -> None:
         self._gram, self._moment = gram, moment
@@ -53,7 +53,7 @@ class Walks:
         self._volume, self._fit = np.array(parts).T
 
     def given(self, variance: float) -> Given:
-        """The posterior where σ² is known."""
+        """The posterior for known σ²."""
         return Given(self, variance, self._volume + self._fit / variance)
 
     def _law(self, worth: float) -> _Law:
@@ -98,11 +98,11 @@ class Given(NamedTuple):
 
     @property
     def evidence(self) -> float:
-        """Log-evidence, with all speeds as likely."""
+        """Log-evidence, with all speeds equally likely."""
         return float(log_sum(self.logs) - np.log(len(self.logs)))
 
     def path(self, generator: np.random.Generator) -> Array:
-        """A path u (G, d), drawn."""
+        """A drawn path u (G, d)."""
         law = self.prior._law(_WORTH[pick(self.logs, generator)])
         means, spreads, *_ = self.prior._filter(law)
         out = np.empty_like(means)
@@ -115,7 +115,7 @@ class Given(NamedTuple):
         return out[:, : self.prior._moment.shape[1]]
 
     def _state(self, mean: Array, spread: Array, generator: np.random.Generator) -> Array:
-        """A state, drawn from N(mean, σ² spread)."""
+        """A draw from N(mean, σ² spread)."""
         sizes, axes = np.linalg.eigh(0.5 * (spread + spread.T))
         reach = np.sqrt(self.variance * np.maximum(sizes, 0.0))
         return np.asarray(mean + axes @ (reach * generator.standard_normal(len(mean))))

@@ -1,6 +1,6 @@
 """A simulator built from a log: its contexts, smoothed parameters, and residual noise.
 
-What it says is the model's answer, not the log's: it can be wrong wherever rewards are not linear.
+Its answers come from the model, not from the log: they can be wrong if rewards are not linear.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .memory import memory as find_memory
 from .reading import LogReader
 from .schema import CannotAnswer
 
-# Most rounds of a model that is asked in passing, and numbers in its arrays.
+# Largest number of rounds of a quick model, and of numbers in its arrays.
 _ROUNDS, _NUMBERS = 10_000, 8_000_000
 
 
@@ -29,8 +29,8 @@ class LogModel(Environment):
     """An `Environment` that was fitted to a log.
 
     Attributes:
-        memory: Memory in decisions, to both sides, of the smoothed parameters.
-        note: What must be said with every number that comes from it.
+        memory: Memory of the smoothed parameters in decisions, in both directions of time.
+        note: A caution to show with every number from the model.
     """
 
     memory: float
@@ -40,7 +40,7 @@ class LogModel(Environment):
     )
 
     def block(self) -> Block:
-        """All rounds, to be played at once."""
+        """All rounds, to play at once."""
         assert isinstance(self.actions, ActionSequence)
         assert isinstance(self.path, Trajectory)
         assert isinstance(self.noise, NoiseSequence)
@@ -58,7 +58,7 @@ class LogModel(Environment):
 
 
 def affordable(log: LogReader) -> int:
-    """Rounds of a model that take little room: sets (n, K, d) and matrices (n, d, d)."""
+    """Rounds of a model that fit in little memory: sets (n, K, d) and matrices (n, d, d)."""
     return int(min(_ROUNDS, log.rows, _NUMBERS // (max(log.most, 1) * log.dim + log.dim**2)))
 
 
@@ -67,10 +67,11 @@ def to_environment(
 ) -> LogModel:
     """A simulator of the last ``rounds`` rows of a log.
 
-    The parameter at row t is the regression with weights γ^|t − j| over rows before and after, with
-    the memory that predicts best unless one is given. Noise is drawn from the residuals.
+    The parameter at row t is the regression with weights γ^|t − j| over earlier and later rows j.
+    The default ``memory`` is the one that predicts best. Noise is drawn from the residuals.
 
-    Rows with fewer actions than others repeat their first action, which changes no best choice.
+    Rows with fewer actions than others repeat their first action, which does not change the best
+    choice.
     """
     whole("rounds", rounds, least=10)
     if not log.whole:
@@ -99,15 +100,15 @@ class LastRows(NamedTuple):
 
     sets: Array  # (n, K, d)
     played: Array  # (n, d)
-    rewards: Array  # (n,), nan where not known
-    due: Ints  # (n,), the row by which a reward has come, counted from the first of these
+    rewards: Array  # (n,), NaN if not known
+    due: Ints  # (n,), the first row after the reward came, counted from the first of these rows
 
 
 def last_rows(log: LogReader, rounds: int) -> LastRows:
     """The last ``rounds`` rows."""
     sets: list[Array] = []
     numbers: list[tuple[int, float, float, float]] = []
-    # Earlier rows were checked when the memory was looked for.
+    # Earlier rows were checked when the memory was computed.
     for read in log.batches(skip=max(0, log.rows - rounds)):
         batch = read.judged()
         for i in range(max(0, len(batch) - rounds), len(batch)):
@@ -125,7 +126,7 @@ def last_rows(log: LogReader, rounds: int) -> LastRows:
 def smoothed(actions: Array, rewards: Array, gamma: float) -> Array:
     """θ_t = (Σ_j γ^|t−j| a_j a_jᵀ + I)⁻¹ Σ_j γ^|t−j| r_j a_j for every t, shape (n, d).
 
-    Vectors are scaled to mean square 1 first, so that the ridge is worth one row.
+    Vectors are first scaled to mean square 1, so that the ridge weighs as much as one row.
     """
     scales = np.sqrt((actions**2).mean(axis=0))
     scales = np.where(scales > 0.0, scales, 1.0)

@@ -1,4 +1,4 @@
-"""Policies, one file each; `registered` finds them all."""
+"""Policies, one file per policy; `registered` finds them all."""
 
 from .adaptive.linucb import AdaptiveLinUCB
 from .adaptive.sampling import AdaptiveSampling

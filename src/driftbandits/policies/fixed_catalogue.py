@@ -1,17 +1,17 @@
 """Choosing from a large catalogue that does not change, without scoring all of it.
 
-θ̂ and M = V⁻¹ Ṽ V⁻¹ move a little from decision to decision. With what an item's mean and squared
-width were at some earlier decision e,
+θ̂ and M = V⁻¹ Ṽ V⁻¹ move a little from decision to decision. Each item a keeps its mean aᵀθ_e and
+its squared width aᵀM_e a of some earlier decision e. Then
 
     aᵀθ̂ ≤ aᵀθ_e + ‖a‖ ‖θ̂ − θ_e‖        aᵀMa ≤ aᵀM_e a + ‖a‖² max(λ_max(M − M_e), 0)
 
-bound its upper confidence bound now, in O(1). Only an item whose bound reaches the best score found
-so far is looked at again, and e is then now, for that item alone: those that nearly win are looked
-at often, the rest hardly ever.
+bound its present upper confidence bound, in O(1). Only if this bound reaches the best score found
+so far is the item computed again; its e is then the present decision. So items that nearly win are
+computed often, the others hardly ever.
 
-M is made by arithmetic that loses digits where V is ill-conditioned. So it serves for bounds alone,
-which are widened by what rounding may have done to it, and those who may still win are scored by
-the policy itself: where too many digits are lost, that is everyone.
+If V is ill-conditioned, M loses digits. So M only serves for bounds, which are widened by the
+possible rounding error of M. The policy itself scores the items that may still win. If too many
+digits are lost, these are all items.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ..core.linalg import clear, inner, subtract
 from .base import Policy
 from .linear import LinearPolicy
 
-# Decisions that items can refer to. After so many an item is looked at in any case.
+# How many decisions items can refer to. After so many, an item is computed again in any case.
 _DECISIONS = 64
 
-# Means are computed in another order than the policy's; this much more than rounding is let pass.
+# Means are summed in another order than by the policy. This slack is far more than the rounding.
 SLACK = 1e-9
 
 
@@ -65,14 +65,15 @@ class FixedCatalogue:
                 "own choice"
             )
         self.policy = policy
-        # A copy: an item that changed would leave its bounds behind.
+        # A copy: the bounds of an item would be wrong if it changed.
         self.items = np.array(float_array("items", items, ndim=2))
         policy.scores(self.items)  # refuses what the policy would refuse
         self.items.setflags(write=False)
         count, dim = self.items.shape
         self._norms = np.linalg.norm(self.items, axis=1)
         self._means, self._squares = np.empty(count), np.empty(count)
-        # Nothing is known of any item: it refers to a decision that has come round again.
+        # Nothing is known yet. All items refer to place 0, which the first decision takes: it
+        # computes all of them.
         self._seen = np.zeros(count, dtype=np.int64)
         self._thetas, self._shapes = np.zeros((_DECISIONS, dim)), np.zeros((_DECISIONS, dim, dim))
         self._errors = np.zeros(_DECISIONS)
@@ -80,7 +81,7 @@ class FixedCatalogue:
         self._last = 0
 
     def select(self) -> int:
-        """Index of the item to play: the first of those with the largest score."""
+        """Index of the item with the largest score; the first, if several have it."""
         now = self._decision % _DECISIONS
         self._decision += 1
         theta, shape = self.policy.theta, self._current_shape()
@@ -106,7 +107,7 @@ class FixedCatalogue:
         return self._last
 
     def _first_best(self, reached: float, radius: float, now: int) -> int:
-        """The first item of the largest score, by the policy's own arithmetic."""
+        """The first item with the largest score, by the policy's own arithmetic."""
         looked_at = np.flatnonzero(self._seen == now)
         norms = self._norms[looked_at]
         squares = self._squares[looked_at] + norms**2 * self._errors[now]
@@ -118,22 +119,22 @@ class FixedCatalogue:
     def _growth(self, shape: Array, now: int) -> Array:
         """A bound on max(λ_max(M − M_e), 0) for every decision e, (_DECISIONS,).
 
-        λ_max(D) ≤ c + ‖D − cI‖ with c = tr(D)/d: tight for growth that is alike in all directions,
-        which is what forgetting is.
+        λ_max(D) ≤ c + ‖D − cI‖ with c = tr(D)/d. This is tight for growth that is the same in all
+        directions, as by forgetting.
         """
         dim = len(shape)
         grown = shape - self._shapes
         common = np.trace(grown, axis1=1, axis2=2) / dim
         squares = np.einsum("eij,eij->e", grown, grown) - dim * common**2
         most = np.maximum(common + np.sqrt(np.maximum(squares, 0.0)), 0.0)
-        # What was known at e is wrong by the error of e, and so are both ends of what has grown.
+        # The squared width kept from e has the error of e. M − M_e has the errors of e and of now.
         slack = SLACK * float(np.abs(shape).max())
         return np.asarray(most + 2.0 * self._errors + self._errors[now] + slack)
 
     def _rounding(self, shape: Array) -> float:
-        """A bound on the norm of what rounding does to M.
+        """A bound on the norm of the rounding error of M.
 
-        A solution x of Vx = a by a factor R has an error of ε κ(R)² ‖V⁻¹‖, and with it ‖Ṽ^{1/2}x‖.
+        Solving Vx = a with a factor R gives x an error of ε κ(R)² ‖V⁻¹‖, which enters ‖Ṽ^{1/2}x‖.
         """
         with self.policy._alone():
             fit, dim = self.policy._fit(), len(shape)
@@ -186,10 +187,10 @@ def _search(
     now: int,
     last: int,
 ) -> float:
-    """Look at every item that may have the largest score; a score that is reached for certain.
+    """Compute every item that may have the largest score; return a score that is surely reached.
 
-    ``last`` is where to begin: the better the first score, the fewer are looked at. What still
-    refers to the decision whose place ``now`` takes is looked at too.
+    Begins with item ``last``: the better the first score, the fewer items are computed. Items that
+    still refer to place ``now``, which belonged to an old decision, are computed too.
     """
     image, size = np.empty(theta.size), np.sqrt(inner(theta, theta))
     square = _square(items[last], shape, image) - norms[last] ** 2 * error
@@ -197,7 +198,7 @@ def _search(
     for n in range(norms.size):
         norm, e = norms[n], seen[n]
         if e != now:
-            # ‖θ_e‖ ≤ ‖θ̂‖ + ‖θ̂ − θ_e‖: what was known at e is rounded in units of that.
+            # ‖θ_e‖ ≤ ‖θ̂‖ + ‖θ̂ − θ_e‖ bounds the rounding of the mean kept from e.
             slack = SLACK * (abs(reached) + norm * (size + moved[e]))
             ahead = reached - slack - means[n] - norm * moved[e]
             square = squares[n] + norm * norm * grown[e]

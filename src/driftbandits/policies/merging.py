@@ -1,4 +1,4 @@
-"""Two policies that each saw a part, as one that knows all of it."""
+"""Merges two policies that each saw a part of the data into one that knows all of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
 
 
 def merge(policy: AnyPolicy, other: Policy) -> AnyPolicy:
-    """What `Policy.merged` returns; whether it is offered was checked."""
+    """What `Policy.merged` returns; the caller has checked that merging is offered."""
     if type(other) is not type(policy):
         raise TypeError(
             f"other must be of the same class {type(policy).__name__}, got {type(other).__name__}"
@@ -35,7 +35,7 @@ def _check_configurations(policy: Policy, other: Policy) -> None:
 
 
 def _catch_up(one: Policy, two: Policy) -> None:
-    """Move the policy whose clock is behind to the other's."""
+    """Move the clock that is behind on to the other clock."""
     behind, ahead = sorted((one, two), key=lambda policy: policy._state.counters[CLOCK])
     clock, gap = ahead._state.counters[CLOCK], ahead.round - behind.round
     if gap > 0:

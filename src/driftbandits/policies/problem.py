@@ -1,4 +1,4 @@
-"""What is known of a problem: what policies are tuned by."""
+"""What is known about a problem; policies are tuned with it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..theory.tuning import Tuning, with_ridge
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is known of a problem, for policies to be tuned by. Each uses what it needs.
+    """What is known about a problem. Each policy is tuned with the parts that it needs.
 
     Attributes:
         dim: Length d of actions and parameters.
         horizon: Number T of rounds.
         budget: Variation budget B: the sum of the distances that the parameter moves.
-        change_points: Rounds, increasing, that are the first with a new parameter.
+        change_points: First rounds with a new parameter, in increasing order.
         ridge: Penalty λ.
         noise: Sub-Gaussian level σ of the noise.
         delta: Probability δ that a confidence set is allowed to miss.
@@ -35,11 +35,11 @@ class Problem:
     action_bound: float = 1.0
 
     def drift(self, tuning: Tuning) -> dict[str, Any]:
-        """What the rules of `driftbandits.theory.tuning` ask for."""
+        """The arguments for the rules of `driftbandits.theory.tuning`."""
         return {"dim": self.dim, "horizon": self.horizon, "budget": self.budget, "tuning": tuning}
 
     def common(self, tuning: Tuning = "paper") -> dict[str, Any]:
-        """The options that all linear policies share; λ = d where the tuning is proved for it."""
+        """The options that all linear policies share; λ = d if the tuning is proved for λ = d."""
         return {
             "dim": self.dim,
             "ridge": with_ridge(self.ridge, dim=self.dim, tuning=tuning),

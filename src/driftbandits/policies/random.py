@@ -1,4 +1,4 @@
-"""Random: the floor under every comparison."""
+"""Random: the weakest baseline of every comparison."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .registry import register
 
 
 class Parameters(NamedTuple):
-    """Nothing to know; a tuple must have a field."""
+    """Random has no parameters, but the tuple must have a field."""
 
     unused: float
 
@@ -105,7 +105,7 @@ class Random(Policy):
         return cls(dim=problem.dim, action_bound=problem.action_bound)
 
     def _validate(self) -> None:
-        """Nothing of its own."""
+        """Random has no fields of its own."""
 
     def _make_parameters(self) -> Parameters:
         return Parameters(0.0)

@@ -1,4 +1,4 @@
-"""The policies that are offered, by the names that the literature gives them."""
+"""The policies on offer, by their names in the literature."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _REGISTRY: dict[str, type[Policy]] = {}
 
 
 def register(label: str, summary: str) -> Callable[[PolicyClass], PolicyClass]:
-    """Name a policy as the literature does, and list it among those that are offered.
+    """Give a policy class its name in the literature, and list it among the policies on offer.
 
-    Labels and class names are unique: files name the class, settings the label. The same class
-    defined again, as in a notebook, takes the place of its former self.
+    Labels and class names must be unique: files name the class, settings name the label. A class
+    that is defined again, as in a notebook, replaces its earlier definition.
     """
 
     def decorate(policy: PolicyClass) -> PolicyClass:
@@ -44,14 +44,14 @@ def register(label: str, summary: str) -> Callable[[PolicyClass], PolicyClass]:
 
 
 def _origin(policy: type[Policy]) -> str:
-    """Where a class comes from, which its definition run again keeps."""
+    """Module and name of a class; they stay the same if it is defined again."""
     return f"{policy.__module__}.{policy.__qualname__}"
 
 
 def registered() -> dict[str, type[Policy]]:
-    """Every policy that is offered, by the name it has in the literature.
+    """Every policy on offer, by its name in the literature.
 
-    Each module of this package is imported, so that a new file is all that a new policy needs.
+    Each module of this package is imported. So a new policy needs nothing but a new file.
     """
     _import_all()
     return dict(sorted(_REGISTRY.items()))
@@ -68,7 +68,7 @@ def _import_all() -> None:
 def load(path: str | os.PathLike[str]) -> Policy:
     """The policy that ``save`` wrote to ``path``: it goes on, bit for bit, where it left off.
 
-    A policy of your own must have been imported before: nothing is imported because a file says so.
+    Import the module of your own policy first: a file never causes an import.
 
     Raises:
         StateFileError: The file is damaged, or holds no policy that is known here.
@@ -84,7 +84,7 @@ def load(path: str | os.PathLike[str]) -> Policy:
 
 
 def policy_from(header: Mapping[str, Any], arrays: dict[str, Array]) -> Policy:
-    """The policy of a header and arrays that `Policy.content` made."""
+    """The policy from a header and arrays that `Policy.content` made."""
     kind = _class_of(header)
     if kind is None:
         raise StateFileError(
@@ -98,18 +98,18 @@ def policy_from(header: Mapping[str, Any], arrays: dict[str, Array]) -> Policy:
 
 
 def _class_of(header: Mapping[str, Any]) -> type[Policy] | None:
-    """The class that a file names, among those that are defined here."""
+    """The class that a file names, if it is defined here."""
     name, module = header.get("policy"), header.get("module")
     offered = registered().values()
     if module is None:  # written by release 0.1.0
         known = list(offered)
     else:
-        # Modules of this package may be renamed, and so may the script that saved a policy.
+        # Since the save, a module of this package, or the user's script, may have been renamed.
         ours = _is_shipped(str(module))
         known = [kind for kind in _subclasses(Policy) if _is_shipped(kind.__module__) == ours]
     named = [kind for kind in known if kind.__name__ == name]
     exact = [kind for kind in named if kind.__module__ == module]
-    # Of a class that was defined again, as in a notebook, the last definition.
+    # If a class was defined again, as in a notebook, the last definition counts.
     return next(reversed(exact or named), None)
 
 

@@ -1,4 +1,7 @@
-"""The decision service: hosted policies, durable before they answer, replayable bit for bit."""
+"""The decision service hosts policies.
+
+Every command is on disk before its answer is sent, and a replay gives the same bits.
+"""
 
 from .errors import (
     BackupFailed,

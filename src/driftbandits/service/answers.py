@@ -1,4 +1,4 @@
-"""From records to answers and to plain values."""
+"""Turns records into answers and into plain values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def answer_of(record: Decided, offer: Offer, *, repeated: bool = False) -> Decis
 
 
 def offered(offer: Offer) -> Sequence[str]:
-    """Ids of the actions that could be shown, in the order in which they came."""
+    """Ids of the actions that could be shown, in the order of the request."""
     names = ids_of(offer.actions)
     if offer.exclude:
         gone = set(offer.exclude)
@@ -41,7 +41,7 @@ def offered(offer: Offer) -> Sequence[str]:
 
 
 def _probabilities(outcome: Outcome, places: list[int]) -> list[float]:
-    """The learner's, in the order of ``places``; in shadow mode 1 for the baseline."""
+    """Probability of each action, in the order of ``places``; in shadow mode 1 for the baseline."""
     count = len(places)
     if outcome.mode == "shadow":
         return [1.0, *[0.0] * (count - 1)]

@@ -1,4 +1,4 @@
-"""Predicted against actual rewards, by bins that grow with the range of the predictions."""
+"""Compares predicted with actual rewards, in bins that widen as predictions grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Bin(msgspec.Struct, array_like=True):
     rewarded: float = 0.0
 
     def plus(self, other: Bin) -> Bin:
-        """Both together."""
+        """The sum of both bins."""
         return Bin(
             self.count + other.count,
             self.predicted + other.predicted,
@@ -28,10 +28,10 @@ class Bin(msgspec.Struct, array_like=True):
 
 
 class Calibration(msgspec.Struct, array_like=True):
-    """16 bins of one width around zero.
+    """16 bins of equal width around zero.
 
-    Where a prediction lies outside, the width doubles and bins are merged in pairs. So the bins
-    fit rewards of any scale, and no prediction has to be kept.
+    If a prediction lies outside all bins, the width doubles and bins are merged in pairs. So the
+    bins fit rewards of any scale, and no prediction has to be kept.
 
     Attributes:
         width: Width of a bin.
@@ -42,7 +42,7 @@ class Calibration(msgspec.Struct, array_like=True):
     bins: list[Bin] = msgspec.field(default_factory=lambda: [Bin() for _ in range(_BINS)])
 
     def add(self, predicted: float, rewarded: float) -> None:
-        """Count a prediction with the reward that came; one that is not finite has no bin."""
+        """Count a prediction and its reward. Predictions that are not finite are ignored."""
         if not math.isfinite(predicted):
             return
         while not -_HALF <= predicted / self.width < _HALF:
@@ -59,7 +59,7 @@ class Calibration(msgspec.Struct, array_like=True):
         self.bins = [*empty, *pairs, *(Bin() for _ in range(_BINS // 4))]
 
     def summary(self) -> list[dict[str, Any]]:
-        """The bins that have something, with mean prediction and mean reward."""
+        """The bins that are not empty, with their mean prediction and mean reward."""
         return [
             {
                 "low": (n - _HALF) * self.width,

@@ -1,4 +1,4 @@
-"""What no journal can hold is refused before anything changes."""
+"""Refuses values that cannot be written to a journal, before anything changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_ID = 256
 
 
 def check_id(name: str, value: str) -> None:
-    """Refuse a name that is too short or long, or that no journal can hold."""
+    """Refuse an id that is empty, too long, or not encodable as UTF-8."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -19,7 +19,7 @@ def check_id(name: str, value: str) -> None:
 
 
 def check_written(record: AnyRecord) -> None:
-    """Refuse what no journal can hold, before anything has changed."""
+    """Refuse a record that cannot be encoded."""
     try:
         encode(record)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:

@@ -9,8 +9,8 @@ from .hosted import Hosted
 
 
 def diagnosis(hosted: Hosted) -> dict[str, Any]:
-    """Counters, estimates, and what the learner says of itself."""
-    # A copy: looking must leave no trace in arrays that snapshots are compared by.
+    """Counters, estimates, and the learner's own description of its state."""
+    # Reading a policy may change its arrays, and snapshots are compared bit by bit. So read a copy.
     learner: Any = hosted.agent.policy.copy()
     memory = getattr(learner, "memory", None)
     return {

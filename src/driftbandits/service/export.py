@@ -1,8 +1,9 @@
-"""The journal of one policy as Parquet, in the columns that `driftbandits log` reads.
+"""Writes the decisions of one policy to a Parquet file that `driftbandits log` reads.
 
-One row per decision that was shown, in order: time, actions (the vectors that the learner saw),
-chosen, propensity, reward, reward_time, id and policy; and for people context, names and name.
-Only rows of the last declaration of features are written: vectors of two cannot be compared.
+One row per decision that was shown, in order. The columns are time, actions (the vectors that the
+learner saw), chosen, propensity, reward, reward_time, id and policy. The columns context, names and
+name are for people. Only decisions under the last declaration of features are written, because
+vectors of different declarations cannot be compared.
 """
 
 from __future__ import annotations
@@ -69,28 +70,28 @@ class _Fate:
     time: float | None = None
 
     def rewarded(self, value: float, time: float) -> None:
-        """A reward was learned or held; each counts as the settings of its time say."""
+        """Add a reward that was learned or held, by the rule at the time of the decision."""
         summed = self.rewards == "sum" and self.reward is not None
         self.reward = self.reward + value if summed and self.reward is not None else value
         self.time = time
 
     def closed(self, time: float) -> None:
-        """Nothing more will come."""
+        """Take the default if no reward has come: the decision has closed."""
         if self.reward is None and self.default is not None:
             self.reward, self.time = self.default, time
 
 
 @dataclass
 class _Reader:
-    """The records of one policy, and the settings and the catalogue as they were at each."""
+    """Follows the settings and the catalogue of one policy from record to record."""
 
     policy: str
     settings: PolicySettings | None = None
     catalogue: dict[str, dict[str, Any]] = field(default_factory=dict)
-    since: int = 0  # number of the record that set the features in force
+    since: int = 0  # number of the record that set the current features
 
     def follow(self, number: int, record: AnyRecord) -> None:
-        """Take notice of what a record changes."""
+        """Update settings and catalogue from a record."""
         if isinstance(record, PolicySet):
             settings = msgspec.convert(record.settings, PolicySettings)
             if self.settings is None or settings.features != self.settings.features:
@@ -117,9 +118,10 @@ class _Reader:
 
 
 def export(store: Store, policy: str, target: Path) -> int:
-    """Write the decisions of a policy to ``target``, and return how many there are.
+    """Write the decisions of a policy to ``target``, and return their number.
 
-    Decisions without a reward have the default once they have closed, and nothing before.
+    A decision without a reward gets the default if it has closed. If it is open, its reward is
+    empty.
     """
     fates, features, since = _first_pass(store, policy)
     table = SlotTable(room=features.slots) if features.slots else None
@@ -145,7 +147,7 @@ def export(store: Store, policy: str, target: Path) -> int:
 
 
 def _records(store: Store, policy: str) -> Iterator[tuple[_Reader, int, AnyRecord]]:
-    """The records of a policy, with the reader as it is before each."""
+    """The records of a policy. The reader holds the settings and catalogue before each record."""
     state, link = oldest(store)
     reader = _Reader(policy)
     if policy in state.policies:
@@ -160,7 +162,7 @@ def _records(store: Store, policy: str) -> Iterator[tuple[_Reader, int, AnyRecor
 
 
 def _first_pass(store: Store, policy: str) -> tuple[dict[str, _Fate], Features, int]:
-    """What became of each decision; the features at the end, and since when they hold."""
+    """The fate of each decision, the last features, and the number of the record that set them."""
     fates, names = dict[str, _Fate](), set[str]()
     reader = _Reader(policy)
     for reader, number, record in _records(store, policy):

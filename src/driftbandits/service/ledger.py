@@ -13,14 +13,14 @@ from .stamp import stamp
 
 
 class Ledger:
-    """A journal with records that are still to be committed.
+    """A journal, and the records that wait for the next commit.
 
-    After the first failure nothing works any more: memory may be ahead of the disk.
+    After the first failure every call is refused, because memory may be ahead of the disk.
 
     Args:
         store: Where the journal is.
         link: Link of its last record.
-        snapshot: Number of its newest snapshot that can be used; 0 without one.
+        snapshot: Number of the newest usable snapshot; 0 if there is none.
     """
 
     def __init__(self, store: Store, *, link: bytes, snapshot: int) -> None:
@@ -36,7 +36,7 @@ class Ledger:
 
     @property
     def since_snapshot(self) -> int:
-        """Number of committed records that the newest snapshot does not know."""
+        """Number of committed records after the newest snapshot."""
         return self.store.last - self.snapshot
 
     @property
@@ -50,11 +50,11 @@ class Ledger:
             raise JournalError(self._broken)
 
     def add(self, body: bytes) -> None:
-        """Let a record wait for the next commit."""
+        """Add a record to the next commit."""
         self._bodies.append(body)
 
     def commit(self, *, time: float) -> None:
-        """Write the waiting records; ``time`` is that of the last one."""
+        """Write the waiting records; ``time`` is the time of the last one."""
         self.check()
         if not self._bodies:
             return
@@ -64,7 +64,7 @@ class Ledger:
         self._link, self._bodies = entry.link, []
 
     def save(self, *, time: float, state: bytes) -> None:
-        """Write down the state after the last record, which has this time."""
+        """Save the state after the last record; ``time`` is the time of that record."""
         self.check()
         last = self.store.last
         made = Snapshot(number=last, time=time, link=self._link, stamp=stamp(), payload=state)
@@ -73,7 +73,7 @@ class Ledger:
         self.snapshot = last
 
     def record(self, number: int) -> AnyRecord | None:
-        """The record of a number, committed or not; None where it is no longer kept."""
+        """The record with a number, committed or not; None if it is no longer kept."""
         committed = self.store.last
         if number > committed:
             return decode(self._bodies[number - committed - 1])
@@ -81,20 +81,20 @@ class Ledger:
         return None if entry is None else decode(bodies_of(entry)[number - entry.first])
 
     def committed(self, *, after: int) -> Iterator[tuple[int, AnyRecord]]:
-        """Number and record of every committed record after a number."""
+        """Every committed record after number ``after``, with its number."""
         for entry in self.store.entries(after=after):
             for number, body in enumerate(bodies_of(entry), start=entry.first):
                 if number > after:
                     yield number, decode(body)
 
     def broken(self, reason: str) -> JournalError:
-        """End the use of the ledger, and return the error to raise."""
+        """Refuse all further calls, and return the error to raise."""
         self._broken = reason
         return JournalError(reason)
 
     @contextmanager
     def _breaking(self) -> Iterator[None]:
-        """End the use of the ledger where the journal fails."""
+        """Refuse all further calls if the journal fails."""
         try:
             yield
         except BaseException as error:

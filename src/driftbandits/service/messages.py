@@ -1,4 +1,4 @@
-"""What goes into the house and comes out of it: requests and answers, as frozen values."""
+"""Requests to the house and its answers, as frozen values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ActivationStatus = Literal["activated", "already_active", "too_late"]
 
 
 class NamedAction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An action that is described where it is offered.
+    """An action whose features come with the request.
 
     Attributes:
         id: Its name.
-        features: What is known of it; None: what the catalogue says.
+        features: Its features; None takes those of the catalogue.
     """
 
     id: str
@@ -26,16 +26,16 @@ class NamedAction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision is wanted.
+    """A request for a decision.
 
     Attributes:
-        actions: What could be shown: ids, or ids with features. No id comes twice.
+        actions: The actions that could be shown: ids, or ids with features. No id may occur twice.
         event_id: Name of the decision. The same name and request again give the same answer.
-        context: What is known of the occasion.
+        context: Features of the situation, such as the user and the time of day.
         exclude: Ids of actions that must not be shown this time.
-        defer: Whether the decision counts only once it is activated.
-        baseline: The action that would be shown without this policy, to compare with. In shadow
-            mode it is the one that is shown; unless given, the first that is not excluded.
+        defer: Whether the decision counts only after it is activated.
+        baseline: The action that would be shown without this policy, for comparison. In shadow
+            mode it is shown; its default is then the first action that is not excluded.
     """
 
     actions: Sequence[str | NamedAction]
@@ -53,12 +53,12 @@ class DecisionAnswer(msgspec.Struct, frozen=True, kw_only=True):
         event_id: Name of the decision; its reward is sent to it.
         action: The action to show.
         propensity: Probability with which it is shown.
-        ranking: Ids of all actions that could be shown: ``action``, then the others from the best
-            score down.
-        probabilities: Probability of each action of ``ranking`` to be shown; they sum to 1.
+        ranking: Ids of all actions that could be shown: ``action`` first, then the others from the
+            highest score to the lowest.
+        probabilities: Probability that each action of ``ranking`` is shown; they sum to 1.
         round: Round of the policy that the reward belongs to.
         policy_version: Number of times that the settings of the policy were set.
-        mode: "live", or "shadow" where the baseline is shown.
+        mode: "live", or "shadow" if the baseline is shown.
         repeated: Whether this decision was answered before.
     """
 
@@ -78,8 +78,9 @@ class RewardAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         event_id: Name of the decision.
-        status: "learned"; "held" until the decision closes; "duplicate" where it adds nothing;
-            "too_late" after the wait; "not_activated" for a decision that was not shown.
+        status: "learned"; "held" until the decision closes; "duplicate" if the decision has this
+            reward already; "too_late" after the wait; "not_activated" if the decision was not
+            shown.
     """
 
     event_id: str
@@ -99,13 +100,13 @@ class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: Its name.
         version: Number of times that its settings were set.
-        settings: What was declared.
+        settings: Its settings.
         mode: "live" or "shadow".
         dim: Length of the vectors.
-        round: The round that is open.
+        round: The current round.
         decisions: Number of decisions made.
         open: Number of decisions that wait for their rewards.
-        actions: Number of actions that the catalogue describes.
+        actions: Number of actions in the catalogue.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The settings of a hosted policy: a frozen value that JSON, TOML and the journal can hold."""
+"""The settings of a hosted policy, as a frozen value for JSON, TOML and the journal."""
 
 from __future__ import annotations
 
@@ -19,34 +19,35 @@ Mode = Literal["live", "shadow"]
 Rule = Literal["assume", "wait", "hold"]
 Rewards = Literal["first", "last", "sum"]
 
-# What `PolicySettings` itself decides about the learner.
+# Arguments of the learner that `PolicySettings` sets, so that `config` must not.
 _OWN = ("dim", "action_bound", "floor", "seed")
 
 
 class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a hosted policy is.
+    """The settings of a hosted policy.
 
     Attributes:
         features: Declaration of features as `driftbandits.features.Features.from_dict` reads it.
             None hashes everything, and crosses the context with the action.
-        learner: Which policy chooses and learns, by its label (``D-LinUCB``) or class name.
+        learner: The policy that chooses and learns: its label (``D-LinUCB``) or its class name.
         config: Its arguments, such as ``gamma``; not dim, action_bound, floor or seed.
         wait: Seconds after which a decision closes.
-        default: Reward of a decision that gets none until then; None to learn nothing of it.
+        default: Reward of a decision that closes without one. None learns nothing from it.
         rule: What is learned before a reward is known: "assume" the default, "wait", or "hold"
             everything until the decision closes.
-        rewards: What several rewards of one decision amount to. "first": another value is refused.
-            "last": another value amends it. "sum": each is added, repeated values too.
-        floor: Probability with which any action is shown in the place of the learner's choice.
-            All propensities are then at least floor/K.
-        mode: "live", or "shadow" to show a baseline and learn beside it.
-        round_length: Seconds per round of the learner, to forget by the hour. None closes one
-            round per decision, to forget by decisions.
-        most_open: Bound on open decisions. Beyond it the oldest closes as if it had waited.
-        most_actions: Bound on actions with coordinates of their own, where features have blocks
-            per action: each costs memory and time, and ids come from outside.
+        rewards: How several rewards of one decision combine. "first" refuses another value.
+            "last" replaces the value. "sum" adds every reward, equal values too.
+        floor: Probability with which a random action replaces the learner's choice. All
+            propensities are then at least floor/K.
+        mode: "live", or "shadow" to show a baseline and learn from its rewards.
+        round_length: Seconds per round of the learner, to forget by time. None makes every
+            decision one round, to forget by number of decisions.
+        most_open: Largest number of open decisions. Beyond it the oldest one closes, as if its wait
+            were over.
+        most_actions: Largest number of actions with their own coordinates, if features have
+            blocks per action. Each action costs memory and time, and clients choose the ids.
         remember: Number of closed decisions whose ids are still known.
-        seed: Names the streams of what is drawn at random.
+        seed: Seed of the random numbers.
     """
 
     features: dict[str, Any] | None = None
@@ -65,12 +66,12 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     seed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as JSON has them, with every default spelled out."""
+        """The settings as JSON values, with all defaults."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The settings of a table; an error names the key."""
+        """The settings from a table; an error names the key."""
         try:
             settings = msgspec.convert(dict(content), cls)
         except msgspec.ValidationError as error:
@@ -79,7 +80,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return settings
 
     def check(self) -> None:
-        """Refuse settings that no agent can have, with the key and the rule."""
+        """Raise `BadSettings` with the key and the rule if the settings are wrong."""
         self.agent()
 
     def declaration(self) -> Features:
@@ -112,11 +113,11 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     def agent_options(self) -> dict[str, Any]:
         """The arguments of `Agent` besides features and policy."""
         names = ("wait", "default", "rule", "rewards", "mode", "round_length", "most_open")
-        # The house itself remembers the decisions that have closed.
+        # The house itself remembers closed decisions.
         return {name: getattr(self, name) for name in names} | {"remember": 0}
 
     def learns_alike(self, other: PolicySettings) -> bool:
-        """Whether what one has learned can be carried over to the other."""
+        """Whether a learner with the other settings can continue with these."""
         same = ("features", "learner", "config", "seed")
         return all(getattr(self, name) == getattr(other, name) for name in same)
 
@@ -143,7 +144,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             raise BadSettings(f"config: {error}") from None
 
     def _check_config(self, kind: type[Policy]) -> None:
-        """Refuse arguments that the learner does not take, and a lack of those that it needs."""
+        """Refuse unknown and missing arguments of the learner."""
         takes = {
             name: parameter.default is parameter.empty
             for name, parameter in inspect.signature(kind).parameters.items()
@@ -160,12 +161,12 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 def draws_nothing(kind: type[Policy]) -> bool:
-    """Whether the rule of a policy, without the floor, is not random."""
+    """Whether a policy, without its floor, chooses without randomness."""
     return kind.kernels.propensities is certain
 
 
 def learner_class(name: str) -> type[Policy]:
-    """The policy of a label or a class name."""
+    """The policy class with a label or a class name."""
     offered = registered()
     by_name = {kind.__name__: kind for kind in offered.values()} | offered
     if name not in by_name:

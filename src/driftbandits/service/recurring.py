@@ -1,8 +1,8 @@
-"""Lists of actions that come again and again, decoded once.
+"""Decodes each distinct list of actions only once.
 
-Most decisions of a policy offer the same actions. To compare their bytes takes a fraction of the
-time that fifty texts take to be made anew. The same tuple is handed out each time: its texts know
-their hashes, and who has seen a tuple before knows it by its identity.
+Most decisions of a policy offer the same actions. Looking up their bytes is much faster than
+decoding, say, fifty strings again. Every lookup returns the same tuple, whose strings keep their
+hashes. Callers can cache by the identity of the tuple.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .messages import NamedAction
 
 Actions = tuple[str | NamedAction, ...]
 
-# Lists are forgotten beyond this many bytes, so that memory stays bounded.
+# The cache is emptied beyond this many bytes, so that memory stays bounded.
 _KEPT = 2**20
 
 
 class Recurring:
-    """Decodes lists of actions, or finds what it has decoded.
+    """Decodes lists of actions, with a cache.
 
-    What it hands out is shared, and must not be changed.
+    Results are shared and must not be changed.
 
     Args:
-        decode: From bytes to actions, with an error where they are none.
+        decode: Turns bytes into actions, and raises an error if it cannot.
     """
 
     def __init__(self, decode: Callable[[bytes], Actions]) -> None:
@@ -34,7 +34,7 @@ class Recurring:
         self._known = dict[bytes, Actions]()
 
     def read(self, raw: msgspec.Raw) -> Actions:
-        """The actions of some bytes."""
+        """The actions that the bytes encode."""
         stored = bytes(raw)
         known = self._known.get(stored)
         if known is None:
@@ -47,7 +47,7 @@ class Recurring:
 
 
 def undecoded(kind: type[msgspec.Struct], field: str) -> type[msgspec.Struct]:
-    """A type like ``kind`` that leaves the bytes of a field as they are."""
+    """A type like ``kind`` that does not decode one field, and keeps its bytes."""
     config = kind.__struct_config__
     fields: list[Any] = []
     for one in msgspec.structs.fields(kind):

@@ -1,4 +1,4 @@
-"""From settings to a server that is ready to run."""
+"""Makes a server from settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _log = logging.getLogger("driftbandits.service")
 
 
 def start(settings: Settings) -> tuple[Server, Address]:
-    """A server with its house recovered, its policies as declared, and its socket bound."""
+    """A server that is ready to run: house recovered, policies declared, socket bound."""
     settings.check()
     listener = bound_socket(settings.listen)
     try:
@@ -68,7 +68,7 @@ def open_house(settings: Settings) -> House:
 
 @contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Say what is going on where it takes longer than one likes to wait without a word."""
+    """Log ``what`` if the block takes longer than ``_SILENT_SECONDS``."""
     timer = threading.Timer(_SILENT_SECONDS, _log.info, [what])
     timer.daemon = True
     timer.start()
@@ -79,9 +79,9 @@ def _telling(what: str) -> Iterator[None]:
 
 
 def declare(house: House, name: str, declared: PolicySettings) -> None:
-    """Create a policy, or change it where the settings say something else than before.
+    """Create a policy, or change it if its settings have changed.
 
-    A policy that was promoted over HTTP stays live although the file still says shadow.
+    A policy that was promoted over HTTP stays live even if the file still says shadow.
     """
     known = {view.name: view for view in house.policies()}.get(name)
     if known is None:

@@ -1,4 +1,4 @@
-"""What computed a snapshot: versions and processor. Bits may differ where any of these does."""
+"""Versions and processor that made a snapshot. If one of them differs, bits may differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stamp() -> str:
 
 
 def differences(other: str) -> list[str]:
-    """In what another stamp differs from the one of this process."""
+    """How another stamp differs from the stamp of this process."""
     try:
         theirs = json.loads(other)
         ours = json.loads(stamp())

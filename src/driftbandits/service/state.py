@@ -1,7 +1,7 @@
-"""Everything that the house knows, and what a record does to it.
+"""The state of the house, and how a record changes it.
 
-``apply`` is the one way in which the state changes, live and in a replay. It is a function of the
-state and the record: the outcome that it writes into the record is the same every time.
+Only ``apply`` changes the state, both live and in a replay. The outcome that it writes into the
+record depends only on the state and the record, so it is the same every time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .statistics import Known
 
 
 class _Stored(msgspec.Struct, array_like=True):
-    """The state in a snapshot. What is derived from settings is built anew."""
+    """The state in a snapshot. Objects that follow from the settings are rebuilt."""
 
     number: int
     time: float
@@ -41,13 +41,13 @@ class _Stored(msgspec.Struct, array_like=True):
 
 
 class State:
-    """The hosted policies and the decisions that are known.
+    """The hosted policies and the known decisions.
 
     Attributes:
         number: Number of the last record.
-        time: Its time.
+        time: Time of the last record.
         policies: The hosted policies, by name.
-        known: Decisions that are open or closed lately, by id.
+        known: Decisions that are open or closed recently, by id.
     """
 
     def __init__(self) -> None:
@@ -68,8 +68,8 @@ class State:
     def apply(self, record: AnyRecord, *, offer: Offer | None = None) -> None:
         """Carry out a record, and write its outcome into it.
 
-        ``offer`` is that of a decision, where it need not be decoded. Raises `ServiceError`, with
-        nothing changed, where the record cannot be carried out.
+        ``offer`` is the decoded offer of a decision, if the caller has it. Raises `ServiceError`
+        and changes nothing if the record cannot be carried out.
         """
         record.closed = []
         if isinstance(record, Decided):
@@ -87,27 +87,27 @@ class State:
         return sum(hosted.agent.open for hosted in self.policies.values())
 
     def policy(self, name: str) -> Hosted:
-        """The policy of a name."""
+        """The policy with a name."""
         hosted = self.policies.get(name)
         if hosted is None:
             raise UnknownPolicy(f"there is no policy {name!r}")
         return hosted
 
     def event(self, event_id: str) -> Known:
-        """What is known of a decision."""
+        """The known facts about a decision."""
         known = self.known.get(event_id)
         if known is None:
             raise UnknownEvent(f"there is no decision {event_id!r}, or it closed too long ago")
         return known
 
     def to_bytes(self) -> bytes:
-        """Everything; equal states give equal bytes."""
+        """The whole state as bytes; equal states give equal bytes."""
         policies = [hosted.saved() for hosted in self.policies.values()]
         return msgspec.msgpack.encode(_Stored(self.number, self.time, policies, self.known))
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> State:
-        """The state that `to_bytes` wrote; any exception where it did not."""
+        """The state that `to_bytes` wrote. Other bytes raise any kind of exception."""
         content = msgspec.msgpack.decode(stored, type=_Stored)
         state = cls()
         state.number, state.time, state.known = content.number, content.time, content.known

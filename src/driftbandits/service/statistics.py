@@ -1,18 +1,19 @@
-"""What a hosted policy has done so far, in numbers that a replay reproduces bit for bit.
+"""Statistics of a hosted policy. A replay reproduces them bit for bit.
 
-A decision counts towards the rewards when it closes, so that early rewards are not over-counted.
-Its reward r is then the one that was learned, or the default. Three means are kept:
+A decision enters the reward means when it closes, so that early rewards are not over-counted. Its
+reward r is then the one that was learned, or the default. There are three means:
 
-    shown     r                                 what was shown
+    shown     r                                 the actions that were shown
     learner   r q/p                             the learner without its floor
-    baseline  r 1[shown = baseline]/p           the baseline, where requests name one
+    baseline  r 1[shown = baseline]/p           the baseline, if requests name one
 
-p is the probability of what is shown, and q that of the learner without its floor. The second and
-the third are inverse-propensity estimates. They are unbiased where p > 0 whenever
-the action could have been chosen. In shadow mode p is 1 for the baseline and 0 for the others: the
-learner is then seen only where it agrees, and ``coverage``, the mean of q/p, falls below 1.
+p is the probability of the shown action, and q is its probability under the learner without its
+floor. The second and third mean are inverse-propensity estimates. They are unbiased if p > 0 for
+every action that the learner or the baseline could have chosen. In shadow mode p is 1 for the
+baseline and 0 for the others. The learner is then observed only when it agrees with the baseline,
+and ``coverage``, the mean of q/p, falls below 1.
 
-Each mean is kept twice: over everything, and over the last blocks, since payoffs drift.
+Each mean is computed over all decisions and over the last blocks, because payoffs drift.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from .calibration import Calibration
 # Recent means and shares cover between one and two blocks of this many decisions.
 BLOCK = 2000
 
-# Bin n counts delays from 2^(n−1) to 2^n seconds, bin 0 those below a second.
+# Bin n counts delays from 2^(n−1) to 2^n seconds; bin 0 counts delays below one second.
 _DELAY_BINS = 32
 _NORMAL_95 = 1.959963984540054
 
 
 class Known(msgspec.Struct, array_like=True):
-    """What is known of a decision, open or closed.
+    """The known facts about a decision, open or closed.
 
     Attributes:
         number: Number of its record.
         policy: Name of its policy.
         time: When it was made.
         learner: Weight q/p.
-        baseline: Weight 1[shown = baseline]/p; None where no baseline was named.
-        prediction: Reward that the learner expected, where it was asked.
-        reward: The rewards so far, combined; None before the first.
+        baseline: Weight 1[shown = baseline]/p; None if there is no baseline.
+        prediction: Reward that the learner predicted; None if it was not asked for one.
+        reward: The combined rewards so far; None before the first.
         open: Whether it still waits for rewards.
     """
 
@@ -76,7 +77,7 @@ class Sums(msgspec.Struct, array_like=True):
         )
 
     def summary(self) -> dict[str, Any]:
-        """Mean with a 95% interval by the normal approximation; None where nothing is known."""
+        """Mean with a 95% interval by the normal approximation; None for unknown values."""
         if self.count == 0:
             return {"count": 0, "mean": None, "low": None, "high": None}
         mean = self.total / self.count
@@ -88,7 +89,7 @@ class Sums(msgspec.Struct, array_like=True):
 
 
 class Mean(msgspec.Struct, array_like=True):
-    """A mean over everything and over the last blocks, and that of its weights."""
+    """A mean over everything, the same mean over the last blocks, and the mean weight."""
 
     all: Sums = msgspec.field(default_factory=Sums)
     before: Sums = msgspec.field(default_factory=Sums)
@@ -96,7 +97,7 @@ class Mean(msgspec.Struct, array_like=True):
     weights: Sums = msgspec.field(default_factory=Sums)
 
     def add(self, value: float, weight: float = 1.0) -> None:
-        """Count a value, which has this weight already."""
+        """Count a value that has already been multiplied by ``weight``."""
         self.all.add(value)
         self.weights.add(weight)
         self.now.add(value)
@@ -135,7 +136,7 @@ class Statistics(msgspec.Struct, array_like=True):
     calibration: Calibration = msgspec.field(default_factory=Calibration)
 
     def decided(self, action: str, propensity: float, *, deferred: bool) -> None:
-        """A decision was made."""
+        """Count a new decision."""
         self.decisions += 1
         self.deferred += deferred
         self.shares_now[action] = self.shares_now.get(action, 0) + 1
@@ -147,7 +148,7 @@ class Statistics(msgspec.Struct, array_like=True):
             self.least_before, self.least_now, self.in_block = self.least_now, 1.0, 0
 
     def rewarded(self, known: Known, status: str, time: float) -> None:
-        """A reward came for a decision; ``known`` is as it was before."""
+        """Count a reward; ``known`` is the decision before the reward."""
         self.rewards[status] = self.rewards.get(status, 0) + 1
         if status in ("learned", "held") and known.reward is None:
             delay = max(0.0, time - known.time)
@@ -155,7 +156,7 @@ class Statistics(msgspec.Struct, array_like=True):
             self.delay.add(delay)
 
     def finished(self, known: Known, reward: float | None, default: float | None) -> None:
-        """A decision that was shown has closed."""
+        """Count a closed decision that was shown."""
         self.closed += 1
         self.unrewarded += reward is None
         final = default if reward is None else reward
@@ -169,7 +170,7 @@ class Statistics(msgspec.Struct, array_like=True):
             self.calibration.add(known.prediction, final)
 
     def summary(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """All statistics as plain values."""
         recent = {
             action: self.shares_before.get(action, 0) + self.shares_now.get(action, 0)
             for action in {**self.shares_before, **self.shares_now}

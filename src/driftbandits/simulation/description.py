@@ -1,8 +1,8 @@
-"""What a run is made of, as JSON can hold it: for the record, and to tell one run from another.
+"""Describe a run as JSON: for the record, and to distinguish one run from another.
 
-Two things that could give different numbers must never have the same description. So nothing here
-asks an object how it wants to be shown: its class, its code and its state are described. What
-cannot be described that way is marked, and then nothing that is on disk is used again.
+Two things that could give different numbers must never have the same description. So a description
+contains an object's class, code and state, and never relies on its `repr`. An object that cannot
+be described in this way is marked, and then nothing on disk is reused.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from .own_code import CODE_TYPES, Own, is_own, is_shipped, name_of, own_sources
 UNDESCRIBED = "undescribed"
 _SMALL = 64
 
-# Their representations say everything.
+# Types whose `repr` contains the whole value.
 _FAITHFUL = (bytes, complex, range, type(...), Decimal, Fraction, date, datetime, time, timedelta)
 _PATHS = (PosixPath, PurePosixPath, PureWindowsPath, WindowsPath)
 _HASHED = 1 << 10  # characters
 
 
 def describe(value: Any) -> Any:
-    """``value`` as JSON can hold it; large arrays and code by their hash."""
+    """``value`` as JSON; large arrays and code are replaced by their hash."""
     return _Description().of(value)
 
 
 def is_described(description: Any) -> bool:
-    """Whether nothing in a description is marked as one that could not be described."""
+    """Whether no part of a description is marked as undescribed."""
     if isinstance(description, dict):
         return UNDESCRIBED not in description and all(map(is_described, description.values()))
     return not isinstance(description, list) or all(map(is_described, description))
 
 
 class _Description:
-    """One description; it remembers what it is in the middle of, and which code it has seen."""
+    """Makes one description; remembers the enclosing values and the code it has already seen."""
 
     def __init__(self) -> None:
         self._above: list[int] = []
@@ -87,7 +87,7 @@ class _Description:
         return self._object(value)
 
     def _code(self, value: Any) -> Any:
-        """Code in full while other code is being described, and by its hash from outside."""
+        """Code inside other code is described in full; outermost code is replaced by its hash."""
         if self._own is not None:
             return self._own.code(value)
         if self._sources is None:
@@ -113,7 +113,7 @@ class _Description:
 
     def _object(self, value: Any) -> Any:
         kind = type(value)
-        # The code of this package is in the versions.
+        # `versions` covers the code of this package.
         code = {} if is_shipped(kind) else {"class": self._code(kind)}
         if isinstance(value, Policy):
             return {"policy": kind.__name__, **self._mapping(value.config), **code}
@@ -139,19 +139,19 @@ class _Description:
         return {"kind": name_of(kind), **self._state(value), **code}
 
     def _items(self, value: Any) -> Any:
-        """What a container holds, whatever its class makes of it for others."""
+        """The items of a container; overridden methods of its class are not called."""
         if isinstance(value, dict):
             return self._mapping(dict(dict.items(value)))
         iterate = tuple.__iter__ if isinstance(value, tuple) else list.__iter__
         return [self.of(item) for item in iterate(value)]
 
     def _state(self, value: Any) -> dict[str, Any]:
-        """Attributes as they are, whatever the class makes of them for others."""
+        """The attributes of an object; overridden methods of its class are not called."""
         return {"state": self.of(object.__getstate__(value))}
 
 
 def _is_plain(kind: type) -> bool:
-    """Whether instances hold nothing but attributes: what is written in C may hold more."""
+    """Whether instances hold nothing but attributes; a class written in C may hold more."""
     slots = {
         name
         for base in kind.__mro__
@@ -159,7 +159,7 @@ def _is_plain(kind: type) -> bool:
         if name not in ("__dict__", "__weakref__")
     }
     pointers = len(slots) + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
-    pointer = object.__basicsize__ // 2  # an object is a count and a type
+    pointer = object.__basicsize__ // 2  # an object has a reference count and a type
     return not kind.__itemsize__ and kind.__basicsize__ <= object.__basicsize__ + pointers * pointer
 
 
@@ -168,7 +168,7 @@ def _names(slots: Any) -> tuple[str, ...]:
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses code that users wrote, of which a pickle holds only the name."""
+    """Refuses code that users wrote, because a pickle contains only its name."""
 
     def persistent_id(self, value: Any) -> None:
         if is_own(value if isinstance(value, CODE_TYPES) else type(value)):
@@ -176,11 +176,11 @@ class _Pickler(pickle.Pickler):
 
 
 def _pickled(value: Any) -> Any:
-    """An object of an installed library or of Python's own, by the hash of its pickle."""
+    """An object of Python or of an installed library, described by the hash of its pickle."""
     stream = io.BytesIO()
     try:
         _Pickler(stream, protocol=5).dump(value)
-    except Exception:  # whatever keeps a library from pickling
+    except Exception:  # libraries raise many kinds of errors here
         return {UNDESCRIBED: name_of(type(value))}
     return {
         "kind": name_of(type(value)),

@@ -1,4 +1,4 @@
-"""What computed a run, and a short name for what the run is made of."""
+"""The versions of the software that computed a run, and a hash that names the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._version import __version__
 
 
 def versions() -> dict[str, str]:
-    """What computed it."""
+    """Versions of this package, its code, Python and libraries."""
     return {
         "driftbandits": __version__,
         "python": platform.python_version(),
@@ -27,9 +27,9 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint(description: Any) -> str:
-    """A short name for a description; different descriptions have different ones.
+    """A short hash of a description; different descriptions have different hashes.
 
-    So have 1, 1.0 and True, and policies in another order.
+    1, 1.0 and True are different, and so are the same policies in another order.
     """
     return hashlib.sha256(json.dumps(description).encode()).hexdigest()[:16]
 

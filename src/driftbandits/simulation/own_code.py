@@ -1,8 +1,8 @@
-"""Functions and classes that users wrote: in files, at a prompt, or made while running.
+"""Describe functions and classes that users wrote: in files, at a prompt, or at run time.
 
-A name tells nothing about code that changes. So code is described by all source files that are
-neither Python's nor installed, by its compiled form, by the values that it has captured, and by
-the global values that it uses, as they are now.
+A name is not enough, because the code behind it may change. So the description of code contains
+a hash of all source files that are neither Python's nor installed, the compiled form, the captured
+values, and the current global values that the code uses.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def is_shipped(value: Any) -> bool:
 
 
 def is_own(value: Any) -> bool:
-    """Whether code is neither Python's, nor installed, nor of this package."""
+    """Whether a user wrote this code: it is not Python's, not installed, not of this package."""
     return not is_shipped(value) and _is_own_module(_module_of(value))
 
 
 class Own:
-    """Describes code; each piece once, and by its number from then on."""
+    """Describes each piece of code once, and refers to it by a number after that."""
 
     def __init__(self, describe: Describe, sources: str) -> None:
         self._describe = describe
@@ -71,10 +71,10 @@ class Own:
         self._seen: dict[int, tuple[int, Any]] = {}
 
     def code(self, value: Any) -> Any:
-        """The description of a function, a class, a module, or what wraps one."""
+        """The description of a function, class or module, or of a wrapper around one."""
         if id(value) in self._seen:
             return {"code": self._seen[id(value)][0]}
-        self._seen[id(value)] = (len(self._seen), value)  # which also keeps it, and so its id
+        self._seen[id(value)] = (len(self._seen), value)  # the reference keeps the id valid
         if isinstance(value, functools.partial):
             parts = [value.func, value.args, value.keywords]
             return {"partial": [self._describe(part) for part in parts]}
@@ -123,7 +123,7 @@ class Own:
         return [digest, list(code.co_names), self._describe(constants), *unloaded]
 
     def _uses(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
-        """Global values that a function names, and what it may take from a user's modules."""
+        """Global values that a function names, and attributes it may read from users' modules."""
         names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
         for name in names:
             value = function.__globals__.get(name)
@@ -142,11 +142,11 @@ def _module_of(value: Any) -> str:
 
 
 def _is_own_module(name: str) -> bool:
-    if name.startswith("_cython_"):  # where the types of compiled functions of libraries are
+    if name.startswith("_cython_"):  # types of Cython functions of libraries
         return False
     module = sys.modules.get(name)
     if module is None:
-        return True  # typed, or made by hand
+        return True  # typed at a prompt, or created at run time
     file = getattr(module, "__file__", None)
     if file is not None:
         return _is_own_file(str(file))
@@ -161,7 +161,7 @@ def _is_own_file(name: str) -> bool:
 
 @cache
 def _installed() -> set[Path]:
-    """Folders of Python's own and of installed modules."""
+    """Folders of Python's standard library and of installed packages."""
     paths = sysconfig.get_paths()
     folders = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
     folders += [site.getusersitepackages(), *site.getsitepackages()]
@@ -182,13 +182,13 @@ def own_sources() -> str:
 
 
 def _file_digest(module: str) -> str:
-    """Hash of the file of an installed module; empty for what has none in Python."""
+    """Hash of the file of an installed module; empty if it has no Python file."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file.endswith(".py") else ""
 
 
 def _unloaded(code: CodeType) -> Iterator[str]:
-    """Modules that a function imports when it runs, and that a user may have written."""
+    """Modules that a function will import when it runs and that a user may have written."""
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME" and step.argval not in sys.modules:
             name = str(step.argval)
@@ -201,7 +201,7 @@ def _unloaded(code: CodeType) -> Iterator[str]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A piece of code, and those of the functions defined in it."""
+    """A code object, and the code objects of all functions defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -211,7 +211,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # of a name that has no value yet
+    except ValueError:  # the variable has no value yet
         return None
 
 

@@ -1,8 +1,9 @@
-"""Finished replications on disk, so that an interrupted run goes on where it stopped.
+"""Finished replications on disk, so that an interrupted run continues where it stopped.
 
-Each is a file of its own that appears whole or not at all, in a folder named for what the run is
-made of: another configuration never finds them. A damaged one is played again, and replaced. One
-that cannot be read may be in order: that is an error, and nothing is deleted.
+There is one file per replication, written whole or not at all. The folder is named by the hash of
+the run's description, so another configuration never finds these files. If a file is damaged, its
+replication is played again and the file is replaced. If a file cannot be read, it may be intact:
+this is an error, and nothing is deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Parts:
         self._folder = folder / name
 
     def finished(self, plan: Plan) -> Iterator[tuple[int, Record]]:
-        """What is there and in order."""
+        """The replications on disk that are complete and fit the plan."""
         if not self._folder.exists():
             return
         for name in sorted(filter(_NAME.fullmatch, os.listdir(self._folder))):  # noqa: PTH208
@@ -41,14 +42,14 @@ class Parts:
                 yield replication, record
 
     def add(self, replication: int, record: Record) -> None:
-        """Keep a finished replication."""
+        """Write a finished replication to disk."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{replication:06d}.npz"
-        # One that a power cut damages is played again, so there is no need to wait for the disk.
+        # No need to wait for the disk: a file that a power cut damages is played again.
         write_state(path, {"replication": replication}, record.arrays(), sync=False)
 
     def discard(self) -> None:
-        """Remove them all, once the run is saved as a whole."""
+        """Remove all files, once the whole run is saved."""
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._root.exists() and not any(self._root.iterdir()):
             self._root.rmdir()

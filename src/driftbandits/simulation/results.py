@@ -1,7 +1,8 @@
-"""Results as values: labelled arrays, tables of them, and files that other tools read.
+"""Results: labelled arrays, data frames, and files that other tools can read.
 
-A result is saved as a folder of Parquet tables. Each carries the configuration, the seed and the
-versions in its metadata, as JSON under the key ``driftbandits``. `result_files` knows the files.
+A result is saved as a folder of Parquet tables. The metadata of each table holds the configuration,
+the seed and the versions, as JSON under the key ``driftbandits``. `result_files` reads and writes
+the files.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from .statistics import mean_interval, standard_error
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """What a simulation wrote down: P policies, N replications, C and E rounds.
+    """The recorded numbers of a simulation: P policies, N replications, C and E rounds.
 
     Attributes:
-        config: Settings, seed and versions, as JSON holds them.
+        config: Settings, seed and versions, as JSON values.
         policies: Labels of the policies.
         regret_rounds: Rounds of ``regret``, shape (C,).
         regret: Cumulative dynamic regret, shape (P, N, C).
         estimate_rounds: Rounds of ``estimates``, shape (E,).
-        estimates: θ̂ after those rounds, shape (P, N, E, d); NaN for a policy without one.
+        estimates: θ̂ after those rounds, shape (P, N, E, d); NaN for a policy without estimates.
         path: True parameter in those rounds, shape (E, d), of the first replication.
         detections: Rows [policy, replication, round], shape (n, 3).
-        missed: Rounds up to each of ``regret_rounds`` whose confidence set missed the parameter,
-            shape (P, N, C), or empty.
-        missing: 1 where it misses at that very round, same shape.
-        states: Final states by "policy/replication/array", where they were asked for.
+        missed: Number of rounds, up to each of ``regret_rounds``, in which the confidence set
+            missed the parameter; shape (P, N, C), or empty.
+        missing: 1 if the confidence set misses in this round, else 0; same shape.
+        states: Final states by "policy/replication/array"; empty unless they were recorded.
     """
 
     config: dict[str, Any]
@@ -69,11 +70,11 @@ class Result:
         return np.asarray(self.regret[self.policies.index(policy), :, -1])
 
     def regret_frame(self) -> pd.DataFrame:
-        """Columns policy, replication, round, regret: a row each."""
+        """Columns policy, replication, round, regret."""
         return self._grid(self.regret, self.regret_rounds, "regret")
 
     def curves(self) -> pd.DataFrame:
-        """Columns policy, round, mean, se, q05, q95 of the regret, over replications."""
+        """Columns policy, round, mean, se, q05, q95 of the regret over replications."""
         frames = [
             _statistics(self.regret[p]).assign(policy=name, round=self.regret_rounds)
             for p, name in enumerate(self.policies)
@@ -81,17 +82,17 @@ class Result:
         return pd.concat(frames, ignore_index=True)[["policy", "round", *_STATISTICS]]
 
     def summary(self) -> pd.DataFrame:
-        """Columns policy, mean, se, q05, q95 of the final regret: a row a policy."""
+        """Columns policy, mean, se, q05, q95 of the final regret, with one row per policy."""
         curves = self.curves()
         last = curves[curves["round"] == self.horizon].drop(columns="round")
         return last.reset_index(drop=True)
 
     def paired(self, reference: str) -> pd.DataFrame:
-        """Final regret minus that of ``reference``, replication by replication.
+        """Final regret minus the final regret of ``reference`` in the same replication.
 
-        Both met the same actions and noise, so the standard error is that of the differences.
-        Columns policy, difference, se, low, high: low to high is a 95% interval, of Student's t
-        with N - 1 degrees of freedom.
+        Both policies met the same actions and noise, so se is the standard error of the paired
+        differences. Columns policy, difference, se, low, high: low to high is a 95% interval, by
+        Student's t with N - 1 degrees of freedom.
         """
         base = self.final(reference)
         rows = []
@@ -102,7 +103,7 @@ class Result:
         return pd.DataFrame(rows, columns=["policy", "difference", "se", "low", "high"])
 
     def detections_frame(self) -> pd.DataFrame:
-        """Columns policy, replication, round: a row a detection."""
+        """Columns policy, replication, round, with one row per detection."""
         rows = self.detections.astype(np.int64)
         return pd.DataFrame(
             {
@@ -120,7 +121,10 @@ class Result:
         return frame
 
     def coverage_frame(self) -> pd.DataFrame:
-        """Columns policy, round, at_round, at_all_rounds: shares of replications that covered."""
+        """Columns policy, round, at_round, at_all_rounds: shares of replications that cover.
+
+        at_round: in this round. at_all_rounds: in every round so far.
+        """
         rows = [
             (
                 name,
@@ -136,7 +140,7 @@ class Result:
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write tables and checksums to ``folder``, all together or not at all.
 
-        A result that is there already stays until the new one is complete.
+        An existing result stays until the new one is complete.
         """
         check_labels(self.policies)
         frames = {"regret": self.regret_frame(), "detections": self.detections_frame()}
@@ -149,17 +153,18 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Result:
-        """The result that `save` wrote to ``folder``.
+        """Load the result that `save` wrote to ``folder``.
 
         Raises:
-            ResultFileError: A file is missing, damaged, or not of a result; the message names it.
-            OSError: A file cannot be read; it may be in order.
+            ResultFileError: A file is missing, damaged, or not part of a result; the message names
+                the file.
+            OSError: A file cannot be read; it may be intact.
         """
         try:
             return cls._from_files(ResultReader(folder))
         except (ResultFileError, OSError):
             raise
-        except Exception as error:  # without checksums, damage can show in any way
+        except Exception as error:  # without checksums, damage can cause any error
             raise ResultFileError(
                 f"{os.fspath(folder)} cannot be read as a result: {error!r}"
             ) from error
@@ -201,7 +206,7 @@ _STATISTICS = ["mean", "se", "q05", "q95"]
 
 
 def _statistics(values: Array) -> pd.DataFrame:
-    """Over the first axis of (N, C)."""
+    """Columns mean, se, q05, q95 over the first axis of (N, C)."""
     return pd.DataFrame(
         {
             "mean": values.mean(axis=0),

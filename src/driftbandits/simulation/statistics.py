@@ -16,10 +16,10 @@ def standard_error(values: Array) -> float:
 
 
 def student_quantile(count: int, *, level: float = 0.95) -> float:
-    """How many standard errors a two-sided interval reaches to each side, for ``count`` values.
+    """Half-width of a two-sided interval in standard errors, for a mean of ``count`` values.
 
-    The quantile (1 + level)/2 of Student's t with N - 1 degrees of freedom: 12.7 for two values,
-    1.98 for a hundred. NaN for a single value, of which no interval can be made.
+    This is the quantile (1 + level)/2 of Student's t with N - 1 degrees of freedom: 12.7 for two
+    values, 1.98 for a hundred. NaN for a single value, which gives no interval.
 
     Examples:
         >>> round(student_quantile(2), 3), round(student_quantile(100), 3)

@@ -1,4 +1,4 @@
-"""Contracts that things of your own can be held to, with or without pytest.
+"""Contract checks for your own policies and stores, with or without pytest.
 
 from driftbandits.testing import check_policy
 

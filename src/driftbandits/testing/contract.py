@@ -1,4 +1,4 @@
-"""A contract: checks that a thing of one's own is held to, and how a broken promise is told."""
+"""Run the checks of a contract on a user's object, and report the broken promises."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ Subject = TypeVar("Subject")
 
 
 class ContractError(AssertionError):
-    """A promise that is not kept."""
+    """A broken promise."""
 
 
 def require(kept: object, promise: str) -> None:
     """Raise `ContractError` with the ``promise`` unless it was kept.
 
-    Not an ``assert``, which Python leaves out under ``-O``.
+    This is not an ``assert``, because Python skips those under ``-O``.
     """
     if not kept:
         raise ContractError(promise)
 
 
 def hold(subject: Subject, checks: Sequence[Callable[[Subject], None]], *, name: str) -> None:
-    """Run every check on ``subject``, and name all that fail in one `ContractError`."""
+    """Run every check on ``subject``, and list all failures in one `ContractError`."""
     failures = list[tuple[str, Exception]]()
     for check in checks:
         try:
@@ -36,5 +36,5 @@ def hold(subject: Subject, checks: Sequence[Callable[[Subject], None]], *, name:
 
 
 def _told(error: Exception) -> str:
-    """The message, with the kind of error where it is not a broken promise."""
+    """The message, with the type of the error unless it is a broken promise."""
     return str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"

@@ -1,1 +1,1 @@
-"""What is proved: tuning rules and regret bounds."""
+"""Theory: tuning rules and regret bounds."""

@@ -1,9 +1,9 @@
-"""Regret bounds, as functions. Each says under which conditions it is proved, and where.
+"""Regret bounds as functions. Each docstring names the conditions, and where the proof is.
 
 Notation: d dimension, T horizon, B variation budget, Γ number of changes, λ ridge, σ noise, δ
 probability that the bound fails, L bound on ‖a‖, S bound on ‖θ‖, M bound on |⟨a, θ⟩|.
 
-`d_linucb_bound` and `sw_linucb_bound` are the paper's, whose proofs have gaps.
+`d_linucb_bound` and `sw_linucb_bound` are the paper's bounds; their proofs have gaps.
 `d_linucb_proved_bound` and `sw_linucb_proved_bound` are proved in docs/explanation/mathematics.md.
 """
 
@@ -34,8 +34,8 @@ def d_linucb_bound(
         2LDB + (4L³S/λ) γ^D/(1−γ) T
         + 2√2 max(M, β_T) √(dT) √(T log(1/γ) + log(1 + L²/(dλ(1−γ))))
 
-    D is ``lag``, ⌈log T/(1−γ)⌉ unless given. M is ``mean_bound``, a bound on |⟨a, θ⟩|: LS unless
-    given; the paper assumes 1.
+    D is ``lag``, by default ⌈log T/(1−γ)⌉. M is ``mean_bound``, a bound on |⟨a, θ⟩|, by default
+    LS; the paper assumes 1.
 
     Not proved in general: the first term (docs/explanation/mathematics.md, erratum 2) and the
     uniformity in time of β (erratum 1). Proved for the canonical actions ±e₁, …, ±e_d, with
@@ -71,14 +71,14 @@ def d_linucb_proved_bound(
 
         bias + 2√2 max(M, β_T) √(dT) √(T log(1/γ) + log(1 + L²/(dλ(1−γ))))
 
-    with β_T at δ/T, and the smaller of these two, for what is given of B and Γ:
+    with β_T at δ/T. If both B and Γ are given, the smaller bias counts:
 
         bias = 2L²B (1 + √γ) / (√λ (1−γ)^{3/2})               for a budget B
         bias = 2MDΓ + (4L³S/λ) γ^D/(1−γ) T                    for Γ changes
 
-    Conditions: those of docs/explanation/mathematics.md, with every reward on time. The first is
-    ours, the second is the argument of Russac, Cappé and Garivier (2020); both proofs are on that
-    page.
+    Conditions: those of docs/explanation/mathematics.md, with every reward on time. The first bias
+    is ours. The second is by the argument of Russac, Cappé and Garivier (2020). Both proofs are on
+    that page.
 
     Args:
         dim: d.
@@ -91,8 +91,8 @@ def d_linucb_proved_bound(
         delta: Probability δ that the bound fails; the policy runs with δ/T.
         theta_bound: S.
         action_bound: L.
-        mean_bound: M, a bound on |⟨a, θ⟩|; LS unless given.
-        lag: D ≥ 1, the rounds after a change that count as lost; ⌈log T/(1−γ)⌉ unless given.
+        mean_bound: M, a bound on |⟨a, θ⟩|; by default LS.
+        lag: D ≥ 1, the rounds after a change that count as lost; by default ⌈log T/(1−γ)⌉.
     """
     _check(dim, horizon, ridge, delta, theta_bound, action_bound)
     _check_drift(budget, changes)
@@ -129,7 +129,7 @@ def sw_linucb_bound(
 
         2LBl + 2√2 max(M, β_T) √(dT) √⌈T/l⌉ √log(1 + L²l/(λd))
 
-    M is ``mean_bound``, a bound on |⟨a, θ⟩|: LS unless given; the paper assumes 1.
+    M is ``mean_bound``, a bound on |⟨a, θ⟩|, by default LS; the paper assumes 1.
 
     Not proved in general: the first term (docs/explanation/mathematics.md, erratum 2). Proved for
     the canonical actions ±e₁, …, ±e_d. `sw_linucb_proved_bound` holds for all actions.
@@ -161,13 +161,13 @@ def sw_linucb_proved_bound(
 
         bias + 2√2 max(M, β_T) √(dT) √⌈T/l⌉ √log(1 + L²l/(λd))
 
-    with the smaller of these two, for what is given of B and Γ:
+    If both B and Γ are given, the smaller bias counts:
 
         bias = (2L²B/√λ) (⅔ l^{3/2} + ½ l^{1/2})              for a budget B
         bias = 2MlΓ                                           for Γ changes
 
-    It holds for ``RestartUCB(length=l, delta=δ/⌈T/l⌉)`` too. Conditions and arguments are those
-    of `d_linucb_proved_bound`.
+    It also holds for ``RestartUCB(length=l, delta=δ/⌈T/l⌉)``. Conditions and arguments are as in
+    `d_linucb_proved_bound`.
     """
     _check(dim, horizon, ridge, delta, theta_bound, action_bound)
     _check_drift(budget, changes)
@@ -187,9 +187,9 @@ def sw_linucb_proved_bound(
 def published_rate(*, dim: int, horizon: int, budget: float) -> float:
     """d^{2/3} B^{1/3} T^{2/3}, without logarithms or constant.
 
-    Claimed for D-LinUCB, SW-LinUCB and RestartUCB; the proof fails
-    (docs/explanation/mathematics.md, erratum 2). It is proved for canonical actions, and of the
-    same order in T for other algorithms.
+    Claimed for D-LinUCB, SW-LinUCB and RestartUCB, but the proof fails
+    (docs/explanation/mathematics.md, erratum 2). It is proved for canonical actions. For other
+    algorithms, a rate of the same order in T is proved.
     """
     _check_rate(dim, horizon, budget)
     return float(dim ** (2 / 3) * budget ** (1 / 3) * horizon ** (2 / 3))
@@ -198,9 +198,9 @@ def published_rate(*, dim: int, horizon: int, budget: float) -> float:
 def corrected_rate(*, dim: int, horizon: int, budget: float) -> float:
     """d^{3/4} B^{1/4} T^{3/4} + d√T, without logarithms or constant.
 
-    Proved at λ = d, the corrected tuning and a radius that holds at all T rounds: by Wang, Zhao and
-    Zhou (2023) for LB-WeightUCB; for D-LinUCB, SW-LinUCB and RestartUCB it follows from the
-    proof in docs/explanation/mathematics.md.
+    Conditions: λ = d, the corrected tuning, and a radius that holds at all T rounds. Wang, Zhao and
+    Zhou (2023) prove it for LB-WeightUCB. For D-LinUCB, SW-LinUCB and RestartUCB it follows from
+    the proof in docs/explanation/mathematics.md.
     """
     _check_rate(dim, horizon, budget)
     return float(dim**0.75 * budget**0.25 * horizon**0.75 + dim * math.sqrt(horizon))
@@ -249,7 +249,7 @@ def _tail(
     action_bound: float,
     depth: int,
 ) -> float:
-    """(4L³S/λ) γ^D/(1−γ) T: what rounds more than D ago add to the bias."""
+    """(4L³S/λ) γ^D/(1−γ) T: the bias from rounds more than D ago."""
     kept = gamma**depth / (1 - gamma)
     return 4 * action_bound**3 * theta_bound / ridge * kept * horizon
 

@@ -1,13 +1,13 @@
 """Discount, window and restart length from the variation budget B, the dimension d and horizon T.
 
-Three rules, and the bound that each of them minimises, up to constants and logarithms:
+There are three rules. Each minimises a bound, up to constants and logarithms:
 
     "paper"      d^{2/3} B^{1/3} T^{2/3}             as published; the proof fails
     "corrected"  d^{3/4} B^{1/4} T^{3/4} + d√T       at λ = d; Wang, Zhao and Zhou (AISTATS 2023)
     "refined"    d^{5/8} B^{1/4} T^{3/4} + d√T       at λ = d; docs/explanation/mathematics.md
 
-The last two need a radius that holds at all T rounds, such as the per-round one at δ/T. Where B is
-not known, leave it out: the rules then use B = 1. For B = 0 they remember the whole horizon.
+The last two need a radius that holds at all T rounds, such as the per-round radius at δ/T. If B is
+unknown, leave it out: the rules then use B = 1. For B = 0 they remember the whole horizon.
 """
 
 from __future__ import annotations
@@ -67,18 +67,18 @@ def restart_length(
 
 
 def corrected_ridge(*, dim: int) -> float:
-    """λ = d, which the corrected and the refined rules go with."""
+    """λ = d, the ridge for the corrected and the refined rules."""
     whole("dim", dim, least=1)
     return float(dim)
 
 
 def with_ridge(ridge: float, *, dim: int, tuning: Tuning) -> float:
-    """λ = d where the bound that a tuning minimises is proved for it, and ``ridge`` otherwise."""
+    """λ = d for the corrected and the refined tuning, and ``ridge`` for the paper's."""
     return ridge if tuning == "paper" else corrected_ridge(dim=dim)
 
 
 def _forgotten(dim: int, horizon: int, budget: float | None, tuning: Tuning) -> float:
-    """The share that is forgotten in a round: 1 − γ, 1/l or 1/H."""
+    """The share that is forgotten per round: 1 − γ, 1/l or 1/H."""
     whole("dim", dim, least=1)
     whole("horizon", horizon, least=1)
     one_of("tuning", tuning, TUNINGS)

@@ -1,6 +1,6 @@
 """Dense linear algebra for symmetric positive definite matrices, compiled.
 
-Imports point down: `columns` on `factors` on `rows`.
+Imports point down: `columns` uses `factors`, which uses `rows`.
 """
 
 from .columns import (

@@ -1,4 +1,4 @@
-"""Sets of vectors, stored as the columns of a matrix: a loop along a row runs over all of them."""
+"""Sets of vectors as the columns of a matrix: a loop along one row covers all vectors."""
 
 from __future__ import annotations
 

@@ -18,15 +18,15 @@ NONE = "(none)"
 
 @dataclass(frozen=True, repr=False)
 class Kind(ABC):
-    """How a value becomes a few coordinates, a vector of norm at most 1.
+    """How a value becomes a few coordinates: a vector of norm at most 1.
 
-    Everything that this takes is stated in the declaration. Nothing is learned from the values
-    that pass by, so the same value always gives the same vector.
+    The declaration has all that this needs. A kind learns nothing from the values that it encodes,
+    so the same value always gives the same vector.
 
     Attributes:
         optional: Whether the value may be missing: absent, None, NaN, or an empty list or text.
-            One more coordinate, ``(none)``, is then 1, and all others are 0. Without it a missing
-            value is an error.
+            If so, there is one more coordinate, ``(none)``. It is 1 for a missing value, and all
+            others are 0. Otherwise a missing value is an error.
         note: A remark for the reader, such as why this kind was chosen. It changes nothing.
     """
 
@@ -45,15 +45,15 @@ class Kind(ABC):
 
     @abstractmethod
     def _check(self) -> None:
-        """Refuse fields that are out of range, and put the others into their canonical form."""
+        """Refuse fields that are out of range, and bring the others into their canonical form."""
 
     @abstractmethod
     def _labels(self) -> list[str]:
-        """What tells the coordinates apart, to be appended to the name of the feature."""
+        """Labels of the coordinates without ``(none)``, to append to the feature's name."""
 
     @abstractmethod
     def _vector(self, value: Any) -> list[float]:
-        """Coordinates of a value that is not missing; `Rejected` where it breaks a rule."""
+        """Coordinates of a value that is not missing; `Rejected` if it breaks a rule."""
 
     def _is_empty(self, value: Any) -> bool:
         """Whether a value holds nothing, for kinds whose values are collections."""
@@ -66,11 +66,11 @@ class Kind(ABC):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """One label per coordinate, to be appended to the name of the feature."""
+        """One label per coordinate, to append to the feature's name."""
         return (*self._labels(), *([f"={NONE}"] if self.optional else []))
 
     def encode(self, value: Any) -> list[float]:
-        """Coordinates of a value; `Rejected` where it breaks a rule."""
+        """Coordinates of a value; `Rejected` if it breaks a rule."""
         if is_missing(value) or self._is_empty(value):
             if not self.optional:
                 raise Rejected("must have a value (optional = true allows for none)")
@@ -87,7 +87,7 @@ class Kind(ABC):
         return {"kind": self.kind, **lists, "optional": self.optional, **note}
 
     def _set(self, name: str, value: Any) -> None:
-        """Put a checked field into its canonical form."""
+        """Set a field of this frozen object to its canonical form."""
         object.__setattr__(self, name, value)
 
 
@@ -104,7 +104,7 @@ def remark(note: object) -> None:
 
 
 def size_in_range(size: Any) -> None:
-    """Refuse a number of coordinates that cannot be meant."""
+    """Refuse a number of coordinates that is surely a mistake."""
     whole("size", size, least=1)
     if size > LARGEST_SIZE:
         raise ValueError(f"size must be at most {LARGEST_SIZE}, got {size}")
@@ -112,7 +112,7 @@ def size_in_range(size: Any) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Ignored(Kind):
-    """A value that may be there or not, and that takes no coordinate."""
+    """A value that is not used. It may be missing, and it has no coordinate."""
 
     kind: ClassVar[str] = "ignored"
 

@@ -1,4 +1,4 @@
-"""Values of which there are too many to list."""
+"""Hashed values, for features with too many values to list."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .base import Kind, size_in_range
 class Hashed(Kind):
     """Texts and ids, hashed to a stated number of coordinates.
 
-    A text becomes 1 or -1 in one coordinate. Two texts share it with probability 1/size, and are
-    then hard to tell apart. Several texts (words, tags) are added up, and the sum is scaled to
-    norm 1.
+    A text becomes 1 or -1 in one coordinate. Two texts have the same coordinate with probability
+    1/size; the model can then hardly distinguish them. Several texts (words, tags) are added up,
+    and the sum is scaled to norm 1.
 
     >>> Hashed(4).encode("anna"), Hashed(4).encode("bert")
     ([-1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0])
@@ -66,11 +66,11 @@ class Hashed(Kind):
 
 @dataclass(frozen=True, repr=False)
 class Rest(Kind):
-    """Everything that is not declared by name, hashed together to a stated number of coordinates.
+    """All features that are not declared by name, hashed to a stated number of coordinates.
 
     Texts are hashed as ``name=value``, lists and sets entry by entry. Numbers are hashed by the
-    powers of two that they lie between, because their scale is not known. Missing values are left
-    out. The vector has norm 1.
+    power of two below them, because their scale is not known. Missing values are left out. The
+    vector has norm 1.
 
     Attributes:
         size: Number of coordinates.
@@ -99,7 +99,7 @@ class Rest(Kind):
 
 
 def _tokens(values: Mapping[str, Any]) -> list[str]:
-    """One text per value, in an order that does not depend on the dictionary's."""
+    """One text per value, in an order that does not depend on the order of the dictionary."""
     tokens = list[str]()
     for name, value in flattened(values).items():
         single = isinstance(value, str) or is_missing(value) or is_number(value)

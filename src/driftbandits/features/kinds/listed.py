@@ -21,7 +21,7 @@ OTHER = "(other)"
 
 @dataclass(frozen=True, repr=False)
 class _Listed(Kind):
-    """One coordinate per listed value, and perhaps one for all others."""
+    """One coordinate per listed value and, if ``other`` is true, one for all other values."""
 
     values: Sequence[str | float]
     other: bool = True
@@ -80,7 +80,7 @@ class OneHot(_Listed):
 
 @dataclass(frozen=True, repr=False)
 class Tags(_Listed):
-    """A set of texts or numbers. Each one that is there has the same share of a vector of norm 1.
+    """A set of n texts or numbers. Each one has the value 1/√n, so the vector has norm 1.
 
     >>> Tags(["free", "new", "local"]).encode(["new", "free"])
     [0.7071067811865475, 0.7071067811865475, 0.0, 0.0]

@@ -26,7 +26,8 @@ class Number(Kind):
 
     Attributes:
         centre: The value that becomes 0.
-        spread: How far from the centre a value becomes 1. What lies further away is clipped.
+        spread: Distance from the centre at which a value becomes 1. Values further away are
+            clipped.
         scale: ``linear`` or ``log``.
     """
 
@@ -96,7 +97,7 @@ class Cyclic(Kind):
         return [f":{wave}{number}" for number in numbers for wave in ("sin", "cos")]
 
     def _vector(self, value: Any) -> list[float]:
-        # The remainder comes first because it is exact, which the sine of a large number is not.
+        # The remainder is exact; the sine of a large number is not.
         phase = 2.0 * math.pi * (math.fmod(as_float(value), self.period) / self.period)
         waves = [wave(n * phase) for n in range(1, self.harmonics + 1) for wave in _WAVES]
         return [wave / math.sqrt(self.harmonics) + 0.0 for wave in waves]

@@ -1,11 +1,12 @@
 """EXP3 over blocks of rounds: the kernels of BOB.
 
 In each block one member of a grid of windows or discounts plays, as a policy of the weighted family
-that starts afresh. EXP3 draws the member, and is fed what it earned.
+that starts afresh. EXP3 draws the member, and learns from the rewards that it earned.
 
-The reward of a block's last round comes in after the clock has moved on to the next block. So the
-member of a new block stays open, a function of the account so far and of the next random number,
-until the block's first round closes or brings its reward; asking in between changes nothing.
+The reward of a block's last round arrives after the clock has moved on to the next block. So the
+member of a new block is not fixed until the block's first round closes or brings its reward. Until
+then the member is a function of the rewards so far and of the next random number; computing it
+changes nothing.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from ...least_squares.forgetting import COUNTERS, LAST_RESTART, has_room, start_
 from ..weighted import family as family
 
 # Positions in ``counters``, after those of the weighted family.
-PENDING = COUNTERS  # 1 from the start of a block until its first round closes: no member is fixed
-FIRST_ROUND = COUNTERS + 1  # of the block that MEMBER, PROBABILITY and TOTAL belong to
+PENDING = COUNTERS  # 1 at the start of a block, while its member is not fixed
+FIRST_ROUND = COUNTERS + 1  # first round of the block that the entries below belong to
 MEMBER = COUNTERS + 2  # the member of the grid that plays the block
-PROBABILITY = COUNTERS + 3  # with which it was drawn
-TOTAL = COUNTERS + 4  # Σ rewards of the block
-SEEN = COUNTERS + 5  # how many they are
+PROBABILITY = COUNTERS + 3  # the probability with which the member was drawn
+TOTAL = COUNTERS + 4  # sum of the block's rewards
+SEEN = COUNTERS + 5  # number of the block's rewards
 
 
 class Parameters(NamedTuple):
-    """What the kernels need to know of a configuration; all of them floats."""
+    """The configuration in the form that kernels read: floats only."""
 
     ridge: float
     noise: float
@@ -45,12 +46,13 @@ class Parameters(NamedTuple):
     action_bound: float
     block: float  # H
     explore: float  # EXP3's share of uniform draws
-    spread: float  # what a block's rewards are divided by
-    discounts: float  # 1 where the grid is one of discounts
+    spread: float  # the sum of a block's rewards is divided by this
+    discounts: float  # 1 if the grid holds discounts
 
 
-# The state of the weighted family for the block, and EXP3's: the ``grid`` (Δ + 1,) of windows in
-# rounds, its ``log_weights`` and room for ``weights``, a source of randomness and room to ``peek``.
+# The state of the weighted family for the block, then EXP3's: the ``grid`` (Δ + 1,) of windows in
+# rounds, its ``log_weights``, room for ``weights``, a source of randomness, and room for a copy of
+# this source (``peek``).
 State = extended(family.State, "grid", "log_weights", "weights", "random", "peek", module=__name__)
 
 
@@ -58,7 +60,7 @@ State = extended(family.State, "grid", "log_weights", "weights", "random", "peek
 def gain(p: Parameters, s: Any) -> float:
     """What EXP3 adds to the log-weight of the member that played the block."""
     if s.counters[SEEN] == 0.0:
-        return 0.0  # a block without a reward says nothing
+        return 0.0  # nothing is known about a block without a reward
     share = s.counters[TOTAL] / p.spread if p.spread > 0.0 else 0.0
     reward = min(max(0.5 + share, 0.0), 1.0)
     return float(p.explore * reward / (s.grid.size * s.counters[PROBABILITY]))
@@ -66,7 +68,10 @@ def gain(p: Parameters, s: Any) -> float:
 
 @kernel
 def draw(p: Parameters, s: Any, random: npt.NDArray[np.uint64]) -> tuple[int, float]:
-    """A member by EXP3, with its probability (1 − e) w_j / Σw + e/(Δ + 1); moves ``random`` on."""
+    """Draw a member j by EXP3, with probability (1 − e) w_j / Σw + e/(Δ + 1); moves ``random`` on.
+
+    Returns the member and its probability.
+    """
     count, weights = s.grid.size, s.weights
     copy(s.log_weights, weights)
     weights[int(s.counters[MEMBER])] += gain(p, s)
@@ -86,7 +91,7 @@ def draw(p: Parameters, s: Any, random: npt.NDArray[np.uint64]) -> tuple[int, fl
 
 @kernel
 def settle(p: Parameters, s: Any) -> None:
-    """Close EXP3's account of the last block, and fix the member that plays the open one."""
+    """Let EXP3 learn the rewards of the last block, and fix the member that plays the new one."""
     if s.counters[PENDING] == 0.0:
         return
     member, probability = draw(p, s, s.random)
@@ -104,7 +109,7 @@ def inner(p: Parameters, s: Any) -> family.Parameters:
     member = int(s.counters[MEMBER])
     if s.counters[PENDING] != 0.0:
         s.peek[0] = s.random[0]
-        member = draw(p, s, s.peek)[0]  # the draw that `settle` will make
+        member = draw(p, s, s.peek)[0]  # `settle` will make the same draw
     window = s.grid[member]
     discounts = p.discounts != 0.0
     return family.Parameters(
@@ -127,13 +132,13 @@ def inner(p: Parameters, s: Any) -> family.Parameters:
 
 @kernel
 def prepare(p: Any, s: Any) -> None:
-    """Bring the estimate of the policy that plays the block up to date."""
+    """Bring the estimate of the block's policy up to date."""
     family.prepare(inner(p, s), s)
 
 
 @kernel
 def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
-    """Add to the block's policy and to EXP3's account of the block that the round belongs to."""
+    """Add an observation to the block's policy, and its reward to the total of its block."""
     observed = s.counters[CLOCK] - age
     if observed >= max(s.counters[LAST_RESTART], 1.0):
         settle(p, s)
@@ -145,7 +150,7 @@ def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
 
 @kernel
 def advance(p: Any, s: Any, rounds: float) -> None:
-    """Close rounds, and start afresh where a block ends."""
+    """Close rounds, and start afresh if a block ends."""
     settle(p, s)
     family.advance(inner(p, s), s, rounds)
     first = 1.0 + p.block * np.floor(s.counters[CLOCK] / p.block)
@@ -162,7 +167,7 @@ def fits(p: Any, s: Any, rounds: float) -> bool:
 
 @kernel
 def amend(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
-    """Amend what the block's policy knows, and EXP3's account of the block."""
+    """Amend a reward in the block's policy, and in the total of its block."""
     if not family.amend(inner(p, s), s, action, old, new, age):
         return False
     observed = s.counters[CLOCK] - age

@@ -28,23 +28,24 @@ class BOB(WeightedPolicy):
         e = min(1, √((Δ + 1) log(Δ + 1) / ((e − 1) ⌈T/H⌉)))
 
     In each block a fresh SW-LinUCB plays, with a window that EXP3 draws with exploration e. EXP3
-    is fed ½ + ΣY / (2HLS + 4σ √(H log(T/√H))), the block's rewards Y scaled to [0, 1]; published
-    for LS = 1. An excess, of probability at most 2/T, is cut off here. With ``over="discounts"`` a
-    D-LinUCB plays instead, with γ = 1 − 1/window, and ½ for a window of 1.
+    learns from ½ + ΣY / (2HLS + 4σ √(H log(T/√H))), the block's rewards Y scaled to [0, 1]. It was
+    published for LS = 1. Values outside [0, 1] have a probability of at most 2/T, and are cut off
+    here. With ``over="discounts"`` a D-LinUCB plays instead, with γ = 1 − 1/window, or γ = ½ for a
+    window of 1.
 
-    A late reward counts in its own block, until the first round of the next closes; so does an
-    amendment. A block in which no reward arrives teaches EXP3 nothing. The propensity that
-    ``decide`` gives is that given the block's member.
+    A late reward counts in its own block until the first round of the next block closes; so does an
+    amendment. From a block in which no reward arrives, EXP3 learns nothing. The propensity that
+    ``decide`` returns is conditional on the block's member.
 
-    Guarantee: none. The published rate, Õ(d^{2/3} (B + 1)^{1/4} T^{3/4}) for windows without
-    knowing B, rests on SW-LinUCB's, whose proof fails (docs/explanation/mathematics.md, erratum 2),
-    and the SW-LinUCB that plays here has the published radius at a fixed δ, which no regret bound
-    covers. The price of not knowing B is in the blocks: nothing is remembered for longer than H
-    rounds, however still the payoffs stand.
+    Guarantee: none. The published rate for windows without knowing B is
+    Õ(d^{2/3} (B + 1)^{1/4} T^{3/4}). It relies on the rate of SW-LinUCB, whose proof fails
+    (docs/explanation/mathematics.md, erratum 2). Also, the SW-LinUCB that plays here has the
+    published radius at a fixed δ, which no regret bound covers. The price of not knowing B is in
+    the blocks: nothing is remembered for longer than H rounds, even if the payoffs do not change.
 
     Attributes:
-        horizon: Number of rounds T; the policy goes on after them.
-        over: What the grid is made of: "windows" or "discounts".
+        horizon: Number of rounds T; the policy can play on after them.
+        over: What the grid holds: "windows" or "discounts".
 
     Examples:
         >>> from driftbandits.policies.bob.policy import BOB
@@ -81,12 +82,12 @@ class BOB(WeightedPolicy):
     def windows(self) -> tuple[int, ...]:
         """The grid, in rounds; for discounts, 1/(1 − γ) of each."""
         steps = max(1, math.ceil(math.log(self.block)))
-        # H^{Δ/Δ} is H; rounding may leave it just below.
+        # H^{Δ/Δ} is H, but rounding may give a number just below.
         return tuple(math.floor(self.block ** (j / steps) + 1e-9) for j in range(steps + 1))
 
     @property
     def window(self) -> int:
-        """The member of the grid that played the last round that was closed."""
+        """The member of the grid that played the last closed round."""
         return self.windows[int(self._state.counters[MEMBER])]
 
     def _validate(self) -> None:

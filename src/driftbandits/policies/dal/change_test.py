@@ -1,18 +1,18 @@
 """LinUCB that tests whether its data come from one parameter: the kernels of detect-and-restart.
 
-For a split of the observations since the last restart into the first k and the rest, with Gram
-matrices G₁, G₂ and moments b₁, b₂, let V_i = G_i + λI, V = G₁ + G₂ + λI, b = b₁ + b₂ and
+A split divides the observations since the last restart into the first ones and the rest, with Gram
+matrices G₁, G₂ and moments b₁, b₂. Let V_i = G_i + λI, V = G₁ + G₂ + λI, b = b₁ + b₂ and
 
     log E_k = (b₁ᵀV₁⁻¹b₁ + b₂ᵀV₂⁻¹b₂ − bᵀV⁻¹b − λS²) / (2σ²) − ½ log(det V₁ det V₂ / λ^{2d})
 
-It says how much better two parameters, each N(0, σ²/λ I) beforehand, explain the rewards than any
-single one of norm S does. Should one parameter have made them all, E_k is at most a non-negative
-supermartingale that starts at one, whatever the actions (docs/explanation/successors.md), and
-exceeds 1/ε at any time with probability at most ε.
+It says how much better two parameters, each with the prior N(0, σ²/λ I), explain the rewards than
+any single parameter of norm S or less. If one parameter made all rewards, E_k is at most a
+non-negative supermartingale that starts at one, whatever the actions
+(docs/explanation/successors.md). It then ever exceeds 1/ε with probability at most ε.
 
-Splits are considered after every STRIDE-th observation, the k-th with ε = δ/(k(k + 1)). To bound
-the memory, of the splits at odd multiples of 2^l strides the last KEPT are remembered, for each
-level l: dense in the recent past, sparse in the far one.
+There is a split after every STRIDE-th observation; the k-th has ε = δ/(k(k + 1)). To bound the
+memory, each level l keeps the last KEPT splits at odd multiples of 2^l strides. So splits are dense
+in the recent past, and sparse in the distant past.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ SPLITS = LEVELS * KEPT
 
 # Positions in ``counters``, after CLOCK.
 OBSERVED = 1  # observations since the last restart
-RESTART = 2  # the round of the last restart; rewards of earlier ones are forgotten
+RESTART = 2  # the round of the last restart; rewards of earlier rounds are forgotten
 DETECTIONS = 3
-OUTDATED = 4  # 1 where the estimate is older than the sums
+OUTDATED = 4  # 1 if the estimate is older than the sums
 RADIUS = 5
 COUNTERS = 6
 
-# Columns of ``facts``, a row a split.
-INDEX = 0  # k, in strides; 0 where there is no split yet
+# Columns of ``facts``, which has one row per split.
+INDEX = 0  # k, in strides; 0 if there is no split yet
 LOG_VOLUME = 1  # log(det V₁ / λ^d)
 EXPLAINED = 2  # b₁ᵀ V₁⁻¹ b₁
 FACTS = 3
 
 
 class Parameters(NamedTuple):
-    """What the kernels need to know of a configuration; all of them floats."""
+    """The configuration in the form that kernels read: floats only."""
 
     ridge: float
     noise: float
@@ -78,10 +78,10 @@ class Parameters(NamedTuple):
 
 
 class State(NamedTuple):
-    """The sums since the last restart, their values at the splits, and what was detected."""
+    """The sums since the last restart, their values at the splits, and the detections."""
 
     counters: Array
-    gram: Array  # (2, d, d), with what rounding owes
+    gram: Array  # (2, d, d), a compensated sum
     moment: Array  # (2, d)
     unweighted: Array  # (2, 0, 0): all weights are one
     factor: Array  # (d, d)
@@ -97,7 +97,7 @@ class State(NamedTuple):
 
 @lean_kernel
 def prepare(p: Parameters, s: State) -> None:
-    """Bring the factor of V, θ̂ and β up to date."""
+    """Recompute the factor of V, θ̂ and β if the sums have changed."""
     if s.counters[OUTDATED] == 0.0:
         return
     cholesky(s.gram[0], p.ridge, s.factor)
@@ -153,7 +153,7 @@ def changed(p: Parameters, s: State) -> bool:
 
 @lean_kernel
 def add_split(p: Parameters, s: State) -> None:
-    """Remember the sums as they are, instead of those of the oldest split of the same level."""
+    """Store the present sums as a split, in place of the oldest split of the same level."""
     prepare(p, s)
     k = int(s.counters[OBSERVED]) // STRIDE
     odd, level = k, 0
@@ -170,7 +170,7 @@ def add_split(p: Parameters, s: State) -> None:
 
 @lean_kernel
 def restart(s: State) -> None:
-    """Forget all, and write the detection down."""
+    """Forget everything, and record the detection."""
     for part in range(2):
         clear_matrix(s.gram[part])
         clear(s.moment[part])
@@ -184,7 +184,7 @@ def restart(s: State) -> None:
 
 @kernel
 def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
-    """The largest upper confidence bound, or in a forced round any action."""
+    """The action with the largest upper confidence bound, or in a forced round any action."""
     radius = s.counters[RADIUS]
     optimistic(s.factor, s.unweighted, p.ridge, s.theta, radius, columns, scratch, scores)
     if uniform(s.random) < p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0):
@@ -194,7 +194,7 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
 
 @lean_kernel
 def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
-    """Learn, test, and restart where the test says so."""
+    """Learn, test, and restart if the test detects a change."""
     if age > s.counters[CLOCK] - s.counters[RESTART]:
         return
     accumulate(s.gram, s.unweighted, s.moment, action, reward, 1.0, 1.0, True)
@@ -216,7 +216,7 @@ def advance(p: Any, s: Any, rounds: float) -> None:
 def propensities(
     p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
 ) -> None:
-    """e/K, and 1 − e more for the largest upper confidence bound; e is that of a forced round."""
+    """e/K, plus 1 − e for the largest upper confidence bound; a round is forced with chance e."""
     only(argmax(scores), chances)
     mix(min(p.explore * np.sqrt(s.counters[DETECTIONS] + 1.0), 1.0), chances)
 
@@ -229,7 +229,7 @@ def fits(p: Any, s: Any, rounds: float) -> bool:
 
 @lean_kernel
 def forget(p: Any, s: Any, mask: Array) -> None:
-    """Clear the sums, those at the splits too, along the coordinates of ``mask``."""
+    """Clear the sums, also at the splits, along the coordinates of ``mask``."""
     for part in range(2):
         clear_along(mask, s.gram[part])
         clear_entries(mask, s.moment[part])

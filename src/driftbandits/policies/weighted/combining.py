@@ -1,4 +1,4 @@
-"""States of the weighted family with more coordinates, and two of them as one."""
+"""Gives a state of the weighted family more coordinates, and merges two states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def widened(state: Any, dim: int, wider: int) -> Any:
 
 
 def merged(one: Any, other: Any) -> Any:
-    """The state that remembers what ``one`` and ``other`` do, whose clocks agree."""
+    """A state that remembers what ``one`` and ``other`` remember; their clocks must agree."""
     scale = one.counters[UNIT] / other.counters[UNIT]
     counters = one.counters.copy()
     counters[WEIGHT_SQUARES] += scale**2 * other.counters[WEIGHT_SQUARES]
@@ -50,7 +50,7 @@ def merged(one: Any, other: Any) -> Any:
     counters[FIRST], counters[STORED] = 0.0, len(rows)
     capacity = max(len(one.history), len(other.history), len(rows))
     belated = np.zeros_like(one.belated)
-    # The sums of |r|, and the largest that they have been: see `_store`.
+    # Σ|r|, and the largest value that it has had: see `_store`.
     belated[:1, -2:] = one.belated[:1, -2:] + other.belated[:1, -2:]
     return one._replace(
         gram=added(one.gram, other.gram, scale),

@@ -69,7 +69,7 @@ def propensities(
 
 @lean_kernel
 def share_of_two(lead: float, spread: float, chosen: int) -> float:
-    """Probability of action 0 or 1, where 0 leads by N(lead, spread²); the first of equals."""
+    """Probability of action ``chosen``, 0 or 1, if 0 leads by N(lead, spread²); ties go to 0."""
     if spread == 0.0:
         return 1.0 if (lead >= 0.0) == (chosen == 0) else 0.0
     return normal_cdf((lead if chosen == 0 else -lead) / spread)
@@ -84,24 +84,26 @@ class DLinTS(SampledPolicy):
         θ̃ = θ̂ + V⁻¹ Ṽ^{1/2} Z      play argmax aᵀθ̃
 
     Propensities are exact for one or two actions. For more there is no closed form: they are NaN,
-    or with a floor those given the draw (`propensities`). `estimated_propensities` draws.
+    or with a floor, conditional on the draw (`propensities`). `estimated_propensities` estimates
+    them by simulation.
 
-    Any root of Ṽ gives the same law; the Cholesky factor is used. An action is scored by one inner
-    product, so that a large set costs less than with upper confidence bounds, and any oracle that
-    maximises a linear function will do.
+    Any root of Ṽ gives the same law; the Cholesky factor is used. The score of an action is one
+    inner product. So a large set costs less than with upper confidence bounds, and any oracle that
+    maximises a linear function can choose.
 
-    Guarantee: none for the defaults. The corrected version of the paper (arXiv 1912.05695) states
-    D-RandLinUCB's rate times a power of log K, the price of a perturbation that the K actions do
-    not share, for ``scale="theory"`` and under the same conditions: see there.
+    Guarantee: none for the defaults. For ``scale="theory"``, and under the conditions that
+    `DRandLinUCB` states, the corrected version of the paper (arXiv 1912.05695) has D-RandLinUCB's
+    rate times a power of log K. This factor is the price of a perturbation that the K actions do
+    not share.
 
-    Every call of ``select`` draws anew, also within a round. There are no ``scores``: no number is
-    an action's before the draw.
+    Every call of ``select`` draws anew, even within a round. There are no ``scores``: an action has
+    no score before the draw.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+        gamma: Discount γ in (0, 1): each round multiplies all weights by γ. `tuned` takes it from
             `driftbandits.theory.tuning.discount`.
-        scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
-            a = √14 β, the one that the regret analysis is for (with ``delta`` = 1/T or less).
+        scale: Standard deviation a of the draws in units of the noise level σ. "theory" means
+            a = √14 β, the scale of the regret analysis (with ``delta`` = 1/T or less).
 
     Examples:
         >>> import numpy as np
@@ -120,9 +122,9 @@ class DLinTS(SampledPolicy):
     def estimated_propensities(self, actions: Any, *, draws: int = 10_000) -> Array:
         """Shares of the actions (K, d) in ``draws`` draws of θ̃, shape (K,), without the floor.
 
-        From a stream of their own, the same at every call. Each has the standard error
-        √(p(1 − p)/draws), at most 0.005 for the default. One that is rarely played can come out as
-        0, so do not divide by them: log the propensities of a policy with a floor.
+        The draws come from their own stream, the same at every call. A share has the standard error
+        √(p(1 − p)/draws), at most 0.005 for the default. It can be 0 for an action that is rarely
+        played. So do not divide by shares: log the propensities of a policy with a floor.
         """
         whole("draws", draws, least=1)
         rows = action_rows(self.dim, actions)

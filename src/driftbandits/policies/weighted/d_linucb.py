@@ -31,7 +31,7 @@ class DLinUCB(WeightedPolicy):
         β = √λ S + σ √(2 log(1/δ) + d log(1 + L² Σ γ^{2(n−s)} / (λd)))
         play argmax aᵀθ̂ + β √(aᵀ V⁻¹ Ṽ V⁻¹ a),   θ̂ = V⁻¹b
 
-    Memory does not grow with the rounds: 1/(1 − γ) of them count, more or less.
+    Memory does not grow with the number of rounds. About the last 1/(1 − γ) rounds count.
 
     Guarantee: the coverage of ``confidence``, and the regret bound
     `driftbandits.theory.bounds.d_linucb_proved_bound` with ``delta`` = δ/T for a horizon T. The
@@ -39,18 +39,18 @@ class DLinUCB(WeightedPolicy):
     (docs/explanation/mathematics.md, errata 1, 2 and 5).
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+        gamma: Discount γ in (0, 1): each round multiplies all weights by γ. `tuned` takes it from
             `driftbandits.theory.tuning.discount`.
         confidence: Which radius. "per-round" (Algorithm 1) covers the parameter with probability
             1 − δ at each fixed round; "anytime" and "blockwise" do so at all rounds together.
-            "blockwise" is narrower than "anytime" once a few rounds have passed. With
-            "-determinant" behind it, or "determinant" for the per-round one, a radius is narrower
-            still, and costs another O(d³) a round. docs/explanation/mathematics.md has the
-            formulas, the conditions and the proofs.
-        restore_every: Rounds after which λ is put back in place. 1 is Algorithm 1, at O(d³) a
-            round. With m > 1, λ fades with the data in between, as Theorem 1 allows, and a round
-            costs O(d² + d³/m): for large d, take m = d/4. A λ that would fade to a hundredth of
-            itself before that is put back earlier.
+            "blockwise" is narrower than "anytime" once a few rounds have passed. "determinant"
+            (per-round), "anytime-determinant" and "blockwise-determinant" are narrower still, and
+            cost another O(d³) per round. docs/explanation/mathematics.md has the formulas, the
+            conditions and the proofs.
+        restore_every: Rounds m after which λ is restored. 1 is Algorithm 1, at O(d³) per round.
+            With m > 1, λ fades with the data in between, as Theorem 1 allows, and a round costs
+            O(d² + d³/m): for large d, take m = d/4. If λ would fade below a hundredth of its value
+            before that, it is restored earlier.
 
     Examples:
         >>> import numpy as np
@@ -75,9 +75,9 @@ class DLinUCB(WeightedPolicy):
         """The discount for the problem's budget and horizon, with ``options`` on top.
 
         "paper" is the published rule, whose rate is not proved (docs/explanation/mathematics.md,
-        erratum 2). "corrected" and "refined" minimise bounds that are proved, and set λ = d. The
-        proofs also need a radius that holds at all T rounds, which the default one does not: the
-        docstring of the class says which does. The formulas are in `driftbandits.theory.tuning`.
+        erratum 2). "corrected" and "refined" minimise proved bounds, and set λ = d. Their proofs
+        also need a radius that holds at all T rounds. The default radius does not: see the
+        guarantee of the class. The formulas are in `driftbandits.theory.tuning`.
         """
         gamma = rules.discount(**problem.drift(tuning))
         return cls(**{**problem.common(tuning), "gamma": gamma, **options})

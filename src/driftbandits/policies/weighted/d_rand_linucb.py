@@ -37,10 +37,10 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
 
 @kernel
 def highest_lines(intercepts: Array, slopes: Array, chances: Array) -> None:
-    """Probability that intercept + slope·Z of each line is the largest, for one Z ~ N(0, 1).
+    """Probability of each line that its intercept + slope·Z is the largest, for one Z ~ N(0, 1).
 
-    Follows the upper envelope from left to right, O(K) for each line on it. Where lines coincide,
-    the first counts, as for a choice.
+    Follows the upper envelope from left to right: O(K) for each line on it. If lines coincide, the
+    first counts, as in `choose`.
     """
     clear(chances)
     line = 0
@@ -54,7 +54,7 @@ def highest_lines(intercepts: Array, slopes: Array, chances: Array) -> None:
         for j in range(slopes.size):
             rise = slopes[j] - slopes[line]
             if rise > 0.0:
-                # Where both lines are level; of several, the steepest is the highest from there on.
+                # Where both lines meet. If several meet there, the steepest is highest after it.
                 level = max(low, (intercepts[line] - intercepts[j]) / rise)
                 if level < high or (level == high and slopes[j] > slopes[following]):
                     following, high = j, level
@@ -66,7 +66,7 @@ def highest_lines(intercepts: Array, slopes: Array, chances: Array) -> None:
 
 @kernel
 def normal_measure(low: float, high: float) -> float:
-    """Φ(high) − Φ(low), from the side on which the interval lies: there it keeps its digits."""
+    """Φ(high) − Φ(low), computed in the tail where the interval lies, to keep its digits."""
     if low > 0.0:
         return normal_cdf(-low) - normal_cdf(-high)
     return normal_cdf(high) - normal_cdf(low)
@@ -76,7 +76,7 @@ def normal_measure(low: float, high: float) -> float:
 def propensities(
     p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
 ) -> None:
-    """The measure of the draws Z for which each action has the largest score."""
+    """For each action, the probability of a draw Z that gives it the largest score."""
     means, slopes, room = np.empty(scores.size), np.empty(scores.size), columns.copy()
     column_products(s.theta, columns, means)
     column_widths(s.factor, s.gram_squared, s.counters[MU], room, slopes)
@@ -94,27 +94,26 @@ class DRandLinUCB(SampledPolicy):
         V, Ṽ, b, θ̂ as in D-LinUCB      Z ~ N(0, a²), one draw for all actions
         play argmax aᵀθ̂ + Z √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
-    Being random, it has propensities: how likely each action was. Logged with the choices, they
-    are what off-policy evaluation needs. They are exact: aᵀθ̂ + z width(a) is a line in z, an
-    action is played on the interval where its line is the highest, and the normal measure of that
-    interval is its probability. That of an action whose line is nowhere the highest is zero without
-    a floor.
+    A random choice has propensities: how likely each action was. Log them with the choices, for
+    off-policy evaluation. They are exact: aᵀθ̂ + z width(a) is a line in z, and an action is played
+    on the interval where its line is the highest. Its propensity is the normal measure of this
+    interval. Without a floor, it is zero for an action whose line is nowhere the highest.
 
     Guarantee: none for the defaults. The corrected version of the paper (arXiv 1912.05695) states
     an expected dynamic regret of Õ(d^{7/8} B^{1/4} T^{3/4}) for a = √14 β with 2 log T under β's
-    root. That is ``scale="theory"`` with ``delta`` = 1/T, and its own choice of γ and λ. Its proof
-    uses the ellipsoid of D-LinUCB at all rounds, so erratum 1 of docs/explanation/mathematics.md
-    applies: for that, ``delta`` = 1/T². The rate d^{2/3} B^{1/3} T^{2/3} of the UAI version had the
-    gap of erratum 2.
+    root. That is ``scale="theory"`` with ``delta`` = 1/T, and the paper's choice of γ and λ. The
+    proof uses the ellipsoid of D-LinUCB at all rounds, so erratum 1 of
+    docs/explanation/mathematics.md applies: the proof needs ``delta`` = 1/T². The rate
+    d^{2/3} B^{1/3} T^{2/3} of the UAI version had the gap of erratum 2.
 
-    Every call of ``select`` draws anew, also within a round. There are no ``scores``: no number is
-    an action's before the draw.
+    Every call of ``select`` draws anew, even within a round. There are no ``scores``: an action has
+    no score before the draw.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+        gamma: Discount γ in (0, 1): each round multiplies all weights by γ. `tuned` takes it from
             `driftbandits.theory.tuning.discount`.
-        scale: Standard deviation a of the draws in units of the noise level σ, or "theory" for
-            a = √14 β, the one that the regret analysis is for (with ``delta`` = 1/T or less).
+        scale: Standard deviation a of the draws in units of the noise level σ. "theory" means
+            a = √14 β, the scale of the regret analysis (with ``delta`` = 1/T or less).
 
     Examples:
         >>> import numpy as np

@@ -22,18 +22,18 @@ class LBWeightUCB(WeightedPolicy):
         β = √λ S + σ √(2 log(1/δ) + d log(1 + L² Σ γ^{2(n−s)} / (λd)))
         play argmax aᵀθ̂ + β √(aᵀ V⁻¹ a)
 
-    Weights are at most one, so Ṽ ≤ V and the width is at least D-LinUCB's: the same estimate and
-    radius, more exploration, and an update and a score that cost about half. (A reward of the open
-    round weighs 1/γ until the round closes; Ṽ ≤ V/γ then, and the set below needs β/√γ.)
+    Weights are at most one, so Ṽ ≤ V, and the width is at least D-LinUCB's. Estimate and radius are
+    the same as D-LinUCB's; there is more exploration; an update and a score cost about half. (Until
+    the open round closes, its rewards have weight 1/γ. Then Ṽ ≤ V/γ, and the set below needs β/√γ.)
 
     Guarantee: without drift, ‖θ̂ − θ‖_V ≤ β at each fixed round with probability 1 − δ. With
     ``delta`` = δ/T, λ = d and γ = 1 − max(1/T, √(B/(dT))), the dynamic regret over T rounds is
     Õ(d^{3/4} B^{1/4} T^{3/4} + d√T) with probability 1 − δ (Wang, Zhao and Zhou, 2023).
-    `tuned` sets λ and γ, not ``delta``: the default one has no regret bound.
+    `tuned` sets λ and γ, not ``delta``: the default ``delta`` has no regret bound.
     `driftbandits.theory.bounds.d_linucb_proved_bound` holds for this policy too.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round.
+        gamma: Discount γ in (0, 1): each round multiplies all weights by γ.
         confidence: "per-round", the radius above, or "anytime", which holds at all rounds together.
 
     Examples:
@@ -52,8 +52,8 @@ class LBWeightUCB(WeightedPolicy):
     def tuned(cls, problem: Problem, *, tuning: Tuning = "corrected", **options: Any) -> Self:
         """The discount for the problem's budget and horizon, with ``options`` on top.
 
-        "corrected" is the theorem's: γ = 1 − max(1/T, √(B/(dT))) and λ = d. The formulas are in
-        `driftbandits.theory.tuning`.
+        "corrected" is the theorem's tuning: γ = 1 − max(1/T, √(B/(dT))) and λ = d. The formulas are
+        in `driftbandits.theory.tuning`.
         """
         gamma = rules.discount(**problem.drift(tuning))
         return cls(**{**problem.common(tuning), "gamma": gamma, **options})
@@ -67,5 +67,5 @@ class LBWeightUCB(WeightedPolicy):
         return self._parameters_with(gamma=self.gamma, radius=RADIUS_CODES[self.confidence])
 
     def _initial_state(self) -> State:
-        # Without room for Ṽ, the family takes widths from V.
+        # If the state has no Ṽ, the family takes widths from V.
         return initial_state(dim=self.dim, ridge=self.ridge)

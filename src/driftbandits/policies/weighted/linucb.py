@@ -1,4 +1,4 @@
-"""LinUCB: no forgetting. The stationary learner that the others are measured against."""
+"""LinUCB: no forgetting. The stationary learner that the other policies are compared with."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class LinUCB(WeightedPolicy):
     sub-Gaussian in the order of arrival (docs/explanation/mathematics.md, late observations).
 
     Attributes:
-        confidence: Which radius: "per-round" (the one above), "determinant" (tighter), "anytime"
-            or "anytime-determinant". The anytime ones buy nothing here.
+        confidence: Which radius: "per-round" (the formula above), "determinant" (tighter),
+            "anytime" or "anytime-determinant". The anytime radii have no advantage here.
 
     Examples:
         >>> from driftbandits import LinUCB

@@ -53,7 +53,7 @@ def _optimistic_in_the_plane(
     columns: Array,
     scores: Array,
 ) -> None:
-    """`optimistic` for d = 2, in one pass: there, loops over rows cost more than what they do."""
+    """`optimistic` for d = 2, in one pass: loops over rows cost more than their arithmetic."""
     across, s0, s1 = factor[0, 1], 1.0 / factor[0, 0], 1.0 / factor[1, 1]
     t0, t1 = theta[0], theta[1]
     first, second = columns[0], columns[1]

@@ -1,4 +1,4 @@
-"""LinUCB-OR: LinUCB that is told the change points. A yardstick, not a policy one can have."""
+"""LinUCB-OR: LinUCB that is told the change points. A yardstick, not for real use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from .family import PER_ROUND, Parameters, State, WeightedPolicy, initial_state
 @register("LinUCB-OR", "LinUCB told when to start afresh; a yardstick")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OracleRestartLinUCB(WeightedPolicy):
-    """LinUCB that forgets all at the rounds at which the parameter changes.
+    """LinUCB that forgets everything at each round in which the parameter changes.
 
-    The radius counts from the last restart. A late reward of a round before it changes nothing.
+    The radius counts from the last restart. A late reward of a round before the last restart
+    changes nothing.
 
     Attributes:
-        change_points: Rounds, in increasing order, that are the first with a new parameter.
+        change_points: First rounds with a new parameter, in increasing order.
 
     Examples:
         >>> from driftbandits import OracleRestartLinUCB
@@ -37,7 +38,7 @@ class OracleRestartLinUCB(WeightedPolicy):
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:
-        """Told the problem's change points."""
+        """LinUCB-OR with the problem's change points."""
         return cls(change_points=problem.change_points, **problem.common())
 
     def _validate(self) -> None:

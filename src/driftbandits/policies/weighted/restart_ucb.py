@@ -1,4 +1,4 @@
-"""RestartUCB: LinUCB that forgets all every so many rounds."""
+"""RestartUCB: LinUCB that forgets everything at regular intervals."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ class RestartUCB(WeightedPolicy):
         V = Σ a_s a_sᵀ + λI      b = Σ r_s a_s      over s = mH + 1, …, n with m = ⌊n/H⌋
         β = √λ S + σ √(2 log(1/δ) + d log(1 + L² (n − mH) / (λd)))
 
-    A late reward of a round before the last restart changes nothing. Nothing but V and b is kept,
-    and the factor of V follows by rank-one changes: the cheapest policy here that forgets.
+    A late reward of a round before the last restart changes nothing. Only V and b are kept, and
+    the factor of V follows by rank-one changes: of the policies here that forget, this is the
+    cheapest.
 
     Guarantee: between two restarts without drift, θ lies in the ellipsoid at all of these rounds
     together with probability 1 − δ, as for LinUCB. With ``delta`` = δ/⌈T/H⌉ the regret over T
-    rounds is at most `driftbandits.theory.bounds.sw_linucb_proved_bound` with probability 1 − δ;
-    with the corrected tuning that is Õ(d^{3/4} B^{1/4} T^{3/4} + d√T), with the refined one
+    rounds is at most `driftbandits.theory.bounds.sw_linucb_proved_bound` with probability 1 − δ.
+    With the corrected tuning that is Õ(d^{3/4} B^{1/4} T^{3/4} + d√T), with the refined tuning
     Õ(d^{5/8} B^{1/4} T^{3/4} + d√T). The authors prove Õ(d^{7/8} (1 + B)^{1/4} T^{3/4}) for
-    H = d^{1/4} √(T/(1 + B)) and λ = 1 (arXiv 2103.05324), which withdraws the proof for the
-    published H = (dT/B)^{2/3}: it had the gap of D-LinUCB's (docs/explanation/mathematics.md,
-    erratum 2). The default ``delta`` has no regret bound.
+    H = d^{1/4} √(T/(1 + B)) and λ = 1 in arXiv 2103.05324. There they withdraw the proof for the
+    published H = (dT/B)^{2/3}: it had the same gap as D-LinUCB's proof
+    (docs/explanation/mathematics.md, erratum 2). The default ``delta`` has no regret bound.
 
     Attributes:
         length: Rounds H between restarts. `tuned` takes it from
             `driftbandits.theory.tuning.restart_length`.
-        confidence: Which radius: "per-round" (the one above), "anytime", "determinant" or
+        confidence: Which radius: "per-round" (the formula above), "anytime", "determinant" or
             "anytime-determinant".
 
     Examples:
@@ -57,9 +58,9 @@ class RestartUCB(WeightedPolicy):
         """The length for the problem's budget and horizon, with ``options`` on top.
 
         "paper" is the published rule, whose rate is not proved (docs/explanation/mathematics.md,
-        erratum 2). "corrected" and "refined" minimise bounds that are proved, and set λ = d. The
-        proofs also need a radius that holds at all T rounds, which the default one does not: the
-        docstring of the class says which does. The formulas are in `driftbandits.theory.tuning`.
+        erratum 2). "corrected" and "refined" minimise proved bounds, and set λ = d. Their proofs
+        also need a radius that holds at all T rounds. The default radius does not: see the
+        guarantee of the class. The formulas are in `driftbandits.theory.tuning`.
         """
         length = rules.restart_length(**problem.drift(tuning))
         return cls(**{**problem.common(tuning), "length": length, **options})

@@ -35,10 +35,10 @@ class SWLinUCB(WeightedPolicy):
             `driftbandits.theory.tuning.window`.
         confidence: "published" is β = √λ S + σ √(d log((1 + l L²/λ)/δ)), as its authors state it
             and as the paper ran it. Its proof has a gap; for d ≥ 2 and at most one reward per
-            round it still covers with probability 1 − δ at each fixed round. "union" is the one
+            round it still covers with probability 1 − δ at each fixed round. "union" is the radius
             that the paper's appendix proves, √λ S + σ √(2 log(T/δ) + d log(1 + L² n/(λd))), for
             ``horizon`` T and n rewards in the window.
-        horizon: Number of rounds T that the union bound covers; needed for "union" alone.
+        horizon: Number of rounds T that the union bound covers; only "union" needs it.
 
     Examples:
         >>> from driftbandits import SWLinUCB
@@ -58,9 +58,9 @@ class SWLinUCB(WeightedPolicy):
         """The window for the problem's budget and horizon, with ``options`` on top.
 
         "paper" is the published rule, whose rate is not proved (docs/explanation/mathematics.md,
-        erratum 2). "corrected" and "refined" minimise bounds that are proved, and set λ = d. The
-        proofs also need a radius that holds at all T rounds, which the default one does not: the
-        docstring of the class says which does. The formulas are in `driftbandits.theory.tuning`.
+        erratum 2). "corrected" and "refined" minimise proved bounds, and set λ = d. Their proofs
+        also need a radius that holds at all T rounds. The default radius does not: see the
+        guarantee of the class. The formulas are in `driftbandits.theory.tuning`.
         """
         memory = {"window": rules.window(**problem.drift(tuning)), "horizon": problem.horizon}
         return cls(**{**problem.common(tuning), **memory, **options})

@@ -1,1 +1,1 @@
-"""The dashboard: static files, served under /dashboard; data come from /dashboard/events."""
+"""The dashboard: static files under /dashboard; their data come from /dashboard/events."""

@@ -1,4 +1,4 @@
-"""The application: admits, routes, runs, and answers once everything is durable."""
+"""The application: admits, routes and runs requests, and answers when changes are durable."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _DECIDING = "/v1/policies/{policy}/decisions"
 
 
 class Request:
-    """A request on its way to an answer.
+    """A request that has no answer yet.
 
     Attributes:
         head: Its head.
-        start: When the head had come.
-        route: What answers it; None where nothing does.
-        names: What the path has in the places that vary.
+        start: When the head was complete.
+        route: The route that answers it; None if there is none.
+        names: The segments of the path that match ``{…}``.
         caller: Who asks.
-        refusal: The answer, where the head alone settles it.
+        refusal: The answer, if the head alone decides that the request is refused.
     """
 
     __slots__ = ("caller", "head", "names", "refusal", "route", "start")
@@ -51,7 +51,7 @@ class Request:
 
     @property
     def takes_body(self) -> bool:
-        """Whether anybody will look at the body."""
+        """Whether the body will be read."""
         return self.refusal is None and self.route is not None and self.route.takes is not None
 
 
@@ -61,10 +61,10 @@ Reply = Callable[[Request, Answer | Stream], None]
 class App:
     """Answers requests to one house.
 
-    A request is opened when its head has come, and then run with its body, or dropped. Every
-    endpoint runs to its end without a pause, in the order in which requests come. What it changed
-    is committed at the end of the tick, and only then its answer leaves. Answers that changed
-    nothing wait as well if anything is pending, because they may tell of it.
+    A request is opened when its head is complete, and then run with its body, or dropped.
+    Endpoints run without a pause, in the order of the requests; slow ones let others run. Changes
+    are committed at the end of the tick, and the answer is sent after that. If a commit is pending,
+    answers that changed nothing wait too, because they may show uncommitted changes.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class App:
         self._tasks = set[asyncio.Task[None]]()
 
     def open(self, head: Head) -> Request:
-        """The request of a head: who answers it, or why nobody does."""
+        """Make a request from its head, with its route or with the reason for a refusal."""
         self.vitals.under_way += 1
         request = Request(head)
         try:
@@ -99,24 +99,24 @@ class App:
         return request
 
     def refused(self, problem: Problem) -> Request:
-        """A request that never became one, and the problem with it."""
+        """A placeholder for a request that could not be read; it answers with ``problem``."""
         self.vitals.under_way += 1
         request = Request(Head("", b"", b"", []))
         request.refusal = problem_answer(problem)
         return request
 
     def keep(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let something run beside the requests, to its end."""
+        """Run a coroutine to its end, beside the requests."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def drop(self, request: Request) -> None:
-        """Forget a request that nobody waits for, and that was not run."""
+        """Forget a request that was not run, because nobody waits for its answer."""
         self.vitals.under_way -= 1
 
     def run(self, request: Request, body: bytes, reply: Reply) -> None:
-        """Carry a request out; ``reply`` gets the answer once all it tells is durable."""
+        """Carry out a request; ``reply`` gets the answer when all changes are durable."""
         if request.refusal is not None:
             self._reply(request, request.refusal, reply)
             return
@@ -133,7 +133,7 @@ class App:
         self._reply(request, answer, reply)
 
     async def _run_slowly(self, request: Request, route: Route, call: Call, reply: Reply) -> None:
-        """Carry out a request that lets others run meanwhile."""
+        """Carry out a request while other requests run."""
         try:
             answer: Answer | Stream = await route.endpoint(call)
         except Exception as error:
@@ -144,7 +144,7 @@ class App:
         self._reply(request, answer, reply)
 
     def _reply(self, request: Request, answer: Answer | Stream, reply: Reply) -> None:
-        """Answer when everything so far is durable."""
+        """Answer when all changes so far are durable."""
 
         def settled() -> None:
             self.vitals.under_way -= 1
@@ -160,7 +160,7 @@ class App:
             settled()
 
     def _refusal(self, error: Exception, route: Route | None) -> Answer:
-        """The answer to a request that went wrong."""
+        """The answer to a request that raised an error."""
         if isinstance(error, JournalError):
             end_process(error)
         if isinstance(error, ServiceError):

@@ -1,4 +1,4 @@
-"""Bodies of requests: read within bounds, decoded into values, refused with the place."""
+"""Reads request bodies: checks their size, decodes them, and names the place of an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 
 def check_length(headers: Headers, limits: Limits) -> None:
-    """Refuse a body that its head says is too long."""
+    """Refuse a request whose Content-Length is too large."""
     for name, value in headers:
         if name == b"content-length" and int(value) > limits.body_bytes:
             raise too_long(limits)
@@ -30,14 +30,14 @@ def too_long(limits: Limits) -> Problem:
 
 
 class Body(Generic[Value]):
-    """What turns bytes into values of one type."""
+    """Decodes bodies into values of one type."""
 
     def __init__(self, kind: type[Value], limits: Limits) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
         self._depth = limits.depth
 
     def read(self, body: bytes) -> Value:
-        """The value of a body; what is wrong is refused with its place."""
+        """Decode a body; the refusal of a wrong body names the place of the error."""
         try:
             value = self._decode(body)
         except msgspec.ValidationError as error:
@@ -50,13 +50,13 @@ class Body(Generic[Value]):
         return value
 
     def _check_depth(self, body: bytes, value: Any) -> None:
-        # An opening bracket per level: few brackets cannot be nested deeply.
+        # Each level needs an opening bracket, so a body with few brackets is not deep.
         if body.count(b"{") + body.count(b"[") > self._depth and _deeper(value, self._depth):
             raise _too_deep(self._depth)
 
 
 class DecisionBody(Body[DecisionRequest]):
-    """What turns bytes into requests for decisions, whose actions have often come before."""
+    """Decodes requests for decisions; lists of actions that came before are not decoded again."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(DecisionRequest, limits)
@@ -64,12 +64,12 @@ class DecisionBody(Body[DecisionRequest]):
         self._actions = Recurring(msgspec.json.Decoder(Actions).decode)
 
     def read(self, body: bytes) -> DecisionRequest:
-        """The request of a body; what is wrong is refused with its place."""
+        """Decode a body; the refusal of a wrong body names the place of the error."""
         try:
             found: Any = self._around(body)
             actions = self._actions.read(found.actions)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return super().read(body)  # which says where it is wrong
+            return super().read(body)  # raises a refusal that names the place of the error
         request = DecisionRequest(
             actions=actions,
             event_id=found.event_id,
@@ -98,7 +98,7 @@ def _deeper(value: Any, depth: int) -> bool:
 
 
 def _inside(value: Any) -> Sequence[Any]:
-    """The containers in a container; what is none has nothing inside."""
+    """The containers directly inside a value; empty if it is not a container."""
     if isinstance(value, msgspec.Struct):
         value = [getattr(value, name) for name in value.__struct_fields__]
     elif isinstance(value, dict):

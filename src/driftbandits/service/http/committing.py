@@ -1,4 +1,4 @@
-"""One commit for all requests that come together: they become durable together."""
+"""Makes one commit for all requests that arrive together."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _log = logging.getLogger("driftbandits.service")
 
 
 class Durable(Protocol):
-    """What has something to commit: a `House`."""
+    """Something with records to commit, such as a `House`."""
 
     @property
     def pending(self) -> int:
         """Number of records that are not on disk yet."""
 
     def commit(self) -> None:
-        """Put them there, all or none."""
+        """Write them all to disk, or none."""
 
 
 def end_process(error: JournalError) -> None:
-    """End at once: memory is ahead of the disk, and nobody has been told yet.
+    """End the process at once: memory is ahead of the disk, and no answer has been sent yet.
 
-    A commit after a failed one can succeed although the failed one is lost, so there is no retry.
+    There is no retry, because a second commit can succeed although the first one is lost.
     """
     _log.critical("journal failed, ending: %s", error)
     logging.shutdown()
@@ -40,13 +40,13 @@ def end_process(error: JournalError) -> None:
 
 
 class Committer:
-    """Commits once for all requests that come together, then lets their answers go.
+    """Commits once for all requests that arrive together, then sends their answers.
 
-    The requests that are ready in a tick of the event loop run one after the other. The first of
-    them schedules the commit after the others of the same tick. As long as each tick brings more,
-    the commit waits for the next, but no longer than a few milliseconds: a sync of the disk costs
-    the same for one record as for thirty. No thread is involved: a writer thread would have to
-    win back the interpreter lock for every commit.
+    The requests that are ready in a tick of the event loop run one after the other. The first
+    request schedules the commit after the others of this tick. While each tick brings more
+    requests, the commit waits for the next tick, but only a few milliseconds in all. Waiting pays,
+    because a disk sync takes as long for one record as for thirty. There is no writer thread: it
+    would have to get the interpreter lock back for every commit.
 
     Args:
         house: What to commit.
@@ -66,7 +66,7 @@ class Committer:
         self._deadline = 0.0
 
     def then(self, call: Callable[[], None]) -> None:
-        """Call once everything that has run so far is on disk."""
+        """Run ``call`` when all changes so far are on disk."""
         if not self._waiting:
             loop = asyncio.get_running_loop()
             self._deadline = loop.time() + _LONGEST_GATHERING
@@ -74,7 +74,7 @@ class Committer:
         self._waiting.append(call)
 
     def _gather(self, loop: asyncio.AbstractEventLoop, before: int) -> None:
-        """Commit, unless the last tick brought more requests: then the next may as well."""
+        """Commit, or wait another tick if the last one brought more requests."""
         if len(self._waiting) > before and loop.time() < self._deadline:
             loop.call_soon(self._gather, loop, len(self._waiting))
         else:
@@ -86,11 +86,11 @@ class Committer:
         for call in waiting:
             try:
                 call()
-            except Exception as error:  # one answer that cannot be sent holds up no other
+            except Exception as error:  # the other answers must still be sent
                 _log.error("an answer could not be sent", exc_info=error)
 
     def commit_now(self) -> None:
-        """Commit what is pending, if anything is."""
+        """Commit the pending records, if there are any."""
         records = self._house.pending
         if not records:
             return

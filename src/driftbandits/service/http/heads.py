@@ -10,13 +10,13 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
 class Head(NamedTuple):
-    """What is known of a request before its body.
+    """The first line and the headers of a request.
 
     Attributes:
         method: GET, POST and so on.
-        path: As it was sent, with its percent signs.
-        query: What follows the question mark.
-        headers: Names in small letters, and values, in order.
+        path: The path as sent, not decoded.
+        query: The text after the question mark.
+        headers: Lower-case names and values, in order.
     """
 
     method: str
@@ -26,7 +26,7 @@ class Head(NamedTuple):
 
 
 def path_and_query(url: bytes) -> tuple[bytes, bytes]:
-    """The two parts of a request's target; ValueError where it names no path.
+    """The path and the query of a request's target; an error if the target is not valid.
 
     Examples:
         >>> path_and_query(b"/v1/policies?limit=3"), path_and_query(b"http://a.org/healthz")

@@ -1,4 +1,4 @@
-"""Keys and roles: who may do what. Only hashes of keys are kept."""
+"""Keys and their roles. Only hashes of keys are stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 Role = Literal["reader", "writer", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-LEAST_LENGTH = 20  # characters: a plain hash protects a key that cannot be guessed, and no other
+LEAST_LENGTH = 20  # characters: a fast hash protects only keys that cannot be guessed
 _PREFIX = "sha256:"
 
 
@@ -19,10 +19,10 @@ class Key(NamedTuple):
     """A key that the server accepts.
 
     Attributes:
-        name: What it is called in the settings; never the key itself.
-        role: reader: look; writer: also decide and reward; admin: also change policies.
-        hash: What `hashed` makes of the key.
-        policy: Policy that calls of the Personalizer API with this key go to.
+        name: Its name in the settings; never the key itself.
+        role: A reader may look, a writer also decide and reward, an admin also change policies.
+        hash: The result of `hashed`.
+        policy: Policy for calls of the Personalizer API with this key.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Caller(NamedTuple):
     policy: str | None = None
 
 
-# Without keys the server listens on loopback only, and whoever is there may do everything.
+# Without keys the server listens on loopback only, and every caller may do everything.
 ANYONE = Caller(rank=ROLES.index("admin"))
 
 
@@ -48,10 +48,10 @@ def new_key() -> str:
 
 
 def hashed(key: str) -> str:
-    """What is stored of a key: the SHA-256 of its text.
+    """The stored form of a key: the SHA-256 of its text.
 
-    A slow hash is for passwords, which can be guessed. Keys cannot: they have at least
-    ``LEAST_LENGTH`` characters, and 256 bits where `new_key` made them.
+    Passwords need a slow hash because they can be guessed. Keys cannot be guessed: they have at
+    least ``LEAST_LENGTH`` characters, and those from `new_key` have 256 random bits.
 
     Examples:
         >>> hashed("an-example-of-a-long-key")[:18]
@@ -83,10 +83,10 @@ class Keyring:
         return bool(self._keys)
 
     def caller(self, presented: bytes) -> Caller | None:
-        """Whose key was presented; None if it is nobody's.
+        """The caller that a key belongs to; None if the key is unknown.
 
-        Compares with every key in constant time, so that neither the time nor its spread says how
-        much of a key was right.
+        Compares with every key, each in constant time, so that the time does not reveal how much
+        of a key was right.
         """
         digest, found = hashlib.sha256(presented).digest(), None
         for known, caller in self._keys:
@@ -100,7 +100,7 @@ def _caller(key: Key) -> Caller:
 
 
 def presented_key(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
-    """The key of a request: ``Authorization: Bearer``, ``X-Api-Key`` or Personalizer's header."""
+    """The key from ``Authorization: Bearer``, ``X-Api-Key`` or Personalizer's header."""
     for name, value in headers:
         if name in (b"x-api-key", b"ocp-apim-subscription-key"):
             return value

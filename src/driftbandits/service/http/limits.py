@@ -1,4 +1,4 @@
-"""How much of what the server takes."""
+"""The limits of the server."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """Bounds that keep one client from costing the others their answers.
+    """Limits that protect clients from each other.
 
     Attributes:
-        body_bytes: Length of a request's body.
-        head_bytes: Length of a request's first line and headers together.
-        depth: Nesting of objects and lists in a body.
-        actions: Actions of one decision.
-        batch: Entries of one batch.
-        connections: Open connections.
-        requests: Requests under way; beyond that the answer is 503 with ``Retry-After``.
-        arrival_seconds: Time in which a request has to arrive whole.
-        idle_seconds: Time for which a connection without a request is kept.
-        drain_seconds: Time for which requests under way are waited for when the server ends.
+        body_bytes: Largest length of a request's body.
+        head_bytes: Largest length of a request's first line and headers together.
+        depth: Deepest nesting of objects and lists in a body.
+        actions: Most actions in one decision.
+        batch: Most entries in one batch.
+        connections: Most open connections.
+        requests: Most requests in progress; beyond that the answer is 503 with ``Retry-After``.
+        arrival_seconds: Time in which a request has to arrive completely.
+        idle_seconds: Time after which a connection without a request is closed.
+        drain_seconds: Longest time to wait for requests in progress at shutdown.
     """
 
     body_bytes: int = 4 * 2**20

@@ -1,4 +1,4 @@
-"""Where the server listens."""
+"""The address on which the server listens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the address."""
         return is_loopback(self.host)
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Address(NamedTuple):
 
 
 def bound_socket(address: Address) -> socket.socket:
-    """A socket that is bound to the address; port 0 takes a free one."""
+    """A socket bound to the address; port 0 takes a free port."""
     family, kind, protocol, _, place = socket.getaddrinfo(
         address.host, address.port, type=socket.SOCK_STREAM
     )[0]

@@ -13,7 +13,7 @@ MEDIA_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
 
 def metrics_text(house: House, vitals: Vitals) -> bytes:
-    """All metrics."""
+    """All metrics as text."""
     lines = [*_server(vitals), *_policies(house)]
     return ("\n".join(lines) + "\n").encode()
 
@@ -42,11 +42,11 @@ def _server(vitals: Vitals) -> Iterator[str]:
 
 
 def _policies(house: House) -> Iterator[str]:
-    """Every number that the diagnostics of the policies have, by policy."""
+    """Every number in the diagnostics of every policy."""
     found: dict[str, list[tuple[str, float]]] = {}
     for view in house.policies():
         diagnostics = house.diagnostics(view.name)
-        # Actions may be called anything, so they are labels and not parts of names.
+        # Actions can have any name, so they become labels and not parts of metric names.
         for action, share in diagnostics.pop("shares").items():
             labels = _labels(policy=view.name, action=action)
             found.setdefault("policy_share", []).append((labels, share))
@@ -57,7 +57,7 @@ def _policies(house: House) -> Iterator[str]:
 
 
 def _numbers(prefix: str, value: Any) -> Iterator[tuple[str, float]]:
-    """The numbers in nested tables, with names made of their keys; lists and texts are left out."""
+    """The numbers in nested tables; names are made of the keys. Lists and texts are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _numbers(f"{prefix}_{key}", inner)
@@ -85,7 +85,7 @@ def _histogram(name: str, about: str, durations: Durations) -> Iterator[str]:
 
 
 def _labels(**values: str) -> str:
-    r"""Labels with their values escaped: a policy may be called anything.
+    r"""Labels with escaped values, because a policy can have any name.
 
     Examples:
         >>> print(_labels(policy='a"b'))

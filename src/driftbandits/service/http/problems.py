@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): what is wrong with a request, for people and programs."""
+"""Problem documents (RFC 9457), which tell people and programs what is wrong with a request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
 
     Attributes:
         status: Status code of HTTP.
-        code: Short name that does not change; the ``type`` is made of it.
-        title: What kind of problem it is.
-        detail: What is wrong this time.
-        field: Path to the value that is wrong, such as ``$.actions[3].id``; "" if it is no value.
+        code: Short name that never changes; it is part of the ``type``.
+        title: The kind of problem.
+        detail: What is wrong with this request.
+        field: Path to the wrong value, such as ``$.actions[3].id``; "" if no value is wrong.
     """
 
     def __init__(self, status: int, code: str, title: str, detail: str, *, field: str = "") -> None:
@@ -42,12 +42,12 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
 
 
 def of_service(error: ServiceError) -> Problem:
-    """The problem document of an error that the hosted policies raise."""
+    """The problem of an error that the house raised."""
     return Problem(error.status, error.code, error.title, error.detail)
 
 
 def of_value(error: msgspec.ValidationError, code: str = "bad_value") -> Problem:
-    """The problem document of a body whose JSON is right and whose values are not.
+    """The problem of a body that is correct JSON with wrong values.
 
     Examples:
         >>> import msgspec

@@ -1,4 +1,4 @@
-"""Bodies that only HTTP has: batches, pages and small views."""
+"""Bodies that only the HTTP API uses: batches, pages and small views."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ class RewardBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class RewardEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reward of a batch, and the decision that it belongs to."""
+    """A reward in a batch, and its decision."""
 
     event_id: str
     reward: float
 
 
 class RewardBatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rewards to hand in one after the other."""
+    """Rewards to learn one after the other."""
 
     rewards: list[RewardEntry]
 
 
 class ActionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is known of an action."""
+    """The features of an action."""
 
     features: dict[str, Any] | None = None
 
 
 class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is wrong with a request, as RFC 9457 has it; ``field`` is the place in the body."""
+    """What is wrong with a request, as in RFC 9457; ``field`` is the place in the body."""
 
     type: str
     title: str
@@ -51,7 +51,7 @@ class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of an entry of a batch: an answer, or a problem."""
+    """The result of one entry of a batch: an answer or a problem."""
 
     status: int
     answer: dict[str, Any] | None = None
@@ -59,13 +59,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the entries of a batch, in their order."""
+    """The results of all entries of a batch, in their order."""
 
     results: list[Result]
 
 
 class ActionView(msgspec.Struct, frozen=True, kw_only=True):
-    """An action that the catalogue of a policy now has."""
+    """An action that is now in the catalogue of a policy."""
 
     policy: str
     action: str
@@ -84,16 +84,16 @@ class SnapshotView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackupView(msgspec.Struct, frozen=True, kw_only=True):
-    """A copy of the journal: its name in the folder of backups, and what it has at least."""
+    """A copy of the journal: its file name, and the number of records that it has at least."""
 
     file: str
     records: int
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Events of a policy, from a page of the journal, which has those of other policies too.
+    """Events of a policy from one page of the journal. Events of other policies are left out.
 
-    ``next`` is what ``after`` has to be for the next page; at the end it stays the same.
+    ``next`` is the value of ``after`` for the next page. At the end it stays the same.
     """
 
     events: list[dict[str, Any]]
@@ -101,6 +101,6 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HealthView(msgspec.Struct, frozen=True, kw_only=True):
-    """How the server is: "ok", "ready" or "draining"."""
+    """State of the server: "ok" or "ready"."""
 
     status: str

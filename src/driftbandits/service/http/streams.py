@@ -1,4 +1,4 @@
-"""Server-sent events: a value once per second, for as long as somebody listens."""
+"""Server-sent events: sends a value once per second until the client disconnects."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _PERIOD = 1.0  # seconds
 
 
 class Stream(NamedTuple):
-    """An answer without end.
+    """An endless answer.
 
     Attributes:
-        value: Gives what is sent next, as one line of JSON.
-        ended: Whether the server wants to end.
+        value: Returns the next value, as one line of JSON.
+        ended: Whether the server is shutting down.
     """
 
     value: Callable[[], bytes]
@@ -23,7 +23,7 @@ class Stream(NamedTuple):
     status: int = 200
 
     async def run(self, transport: asyncio.WriteTransport) -> None:
-        """Send until the client goes away or the server ends; a slow client misses some."""
+        """Send until the client or the server ends; a slow client misses some values."""
         while not (transport.is_closing() or self.ended()):
             if transport.get_write_buffer_size() == 0:
                 transport.write(b"data: " + self.value() + b"\n\n")

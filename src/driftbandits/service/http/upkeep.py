@@ -1,4 +1,4 @@
-"""Looking after the journal while it is in use: copies, and what is too old."""
+"""Upkeep of the journal while it is in use: copies it, and removes old records."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Upkeep:
     """Backups on request, and regular removal of old records.
 
     Args:
-        house: Whose journal it is.
-        folder: Where backups go; None where there is no such folder.
-        keep_days: Age in days up to which records are kept; None to keep all.
+        house: The house of the journal.
+        folder: Folder for backups; None if there is none.
+        keep_days: Age in days up to which records are kept; None keeps all.
     """
 
     def __init__(self, house: House, *, folder: Path | None, keep_days: float | None) -> None:
@@ -27,7 +27,7 @@ class Upkeep:
         self._pruned = 0.0
 
     def routes(self) -> list[Route]:
-        """The only one."""
+        """The route for backups."""
         return [
             Route("POST", "/v1/backups", "admin", self.backup,
                   "Copy the journal to a new file beside it, while decisions go on.",
@@ -51,7 +51,7 @@ class Upkeep:
         return json_answer(BackupView(file=target.name, records=records))
 
     def look(self, now: float) -> int:
-        """Remove what is too old, once per hour of ``now``; returns how many records that were."""
+        """Remove old records at most once per hour, and return their number."""
         if self._keep_days is None or now - self._pruned < _PRUNE_PERIOD:
             return 0
         self._pruned = now

@@ -1,4 +1,4 @@
-"""How the server itself does: requests, times, commits."""
+"""Counts and times of the server itself: requests, decisions, commits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-# Upper ends of the buckets, in seconds; a commit takes from 0.1 ms, a refused start 10 s.
+# Upper ends of the buckets, in seconds. A commit takes at least 0.1 ms, a refused start 10 s.
 EDGES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-_RECENT = 2048  # durations that quantiles are computed from
+_RECENT = 2048  # number of durations for quantiles
 
 
 class Durations:
-    """Durations in buckets, and the last of them for quantiles."""
+    """Durations in buckets, and the most recent ones for quantiles."""
 
     __slots__ = ("buckets", "recent", "total")
 
@@ -25,20 +25,20 @@ class Durations:
         self.recent: deque[float] = deque(maxlen=_RECENT)
 
     def add(self, seconds: float) -> None:
-        """Count one."""
+        """Count a duration."""
         self.buckets[bisect_left(EDGES, seconds)] += 1
         self.total += seconds
         self.recent.append(seconds)
 
     def quantiles(self, levels: Iterable[float]) -> list[float | None]:
-        """Quantiles of the last few thousand; None before there is one."""
+        """Quantiles of the most recent durations; None if there are none."""
         if not self.recent:
             return [None for _ in levels]
         return [float(q) for q in np.quantile(np.fromiter(self.recent, float), list(levels))]
 
 
 class Vitals:
-    """What the server counts of itself."""
+    """The counters of the server."""
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, str, int]] = Counter()  # by method, path and status
@@ -54,7 +54,7 @@ class Vitals:
         self.committed += records
 
     def summary(self) -> dict[str, Any]:
-        """The same in few numbers, for the dashboard."""
+        """A short summary for the dashboard."""
         p50, p99 = self.decisions.quantiles((0.5, 0.99))
         c50, c99 = self.commits.quantiles((0.5, 0.99))
         return {

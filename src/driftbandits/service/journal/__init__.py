@@ -1,1 +1,1 @@
-"""The journal: every command in order, with the answer that was given, durable and chained."""
+"""The journal: every command in order with its answer, durable, and chained by hashes."""

@@ -1,6 +1,6 @@
-"""What a journal is kept in: the contract that every store fulfils.
+"""The contract of a store, which keeps a journal.
 
-`driftbandits.testing.stores` holds a store of one's own to it.
+`driftbandits.testing.stores` checks your own store against it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from .chain import Entry, Snapshot
 class Store(Protocol):
     """Keeps entries in order, and snapshots.
 
-    One process at a time has a store open; a second one is refused. Every method raises
-    `JournalError` where the store fails. After that all further calls fail too: what is in memory
-    and what is on disk may differ, and only a new start can tell.
+    Only one process at a time can open a store; a second one is refused. Every method raises
+    `JournalError` if the store fails. After that all further calls fail too, because memory and
+    disk may differ until the next start.
     """
 
     @property
     def first(self) -> int:
-        """Number of the first record that is kept; ``last + 1`` where there is none."""
+        """Number of the first kept record; ``last + 1`` if there is none."""
 
     @property
     def last(self) -> int:
         """Number of the last record; 0 before the first."""
 
     def append(self, entry: Entry) -> None:
-        """Add an entry behind all others. Durable when this returns, or else not there at all.
+        """Add an entry at the end. When this returns it is durable; if it raises, nothing is added.
 
         ``entry.first`` must be ``last + 1``.
         """
@@ -38,30 +38,30 @@ class Store(Protocol):
         """The entries with records after number ``after``, in order."""
 
     def entry_with(self, number: int) -> Entry | None:
-        """The entry that has this record; None where none is kept."""
+        """The entry with this record; None if it is not kept."""
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot. Durable when this returns.
+        """Keep a snapshot. It is durable when this returns.
 
-        The newest two are kept, and the last of each day (UTC) before.
+        The store keeps the newest two snapshots, and the last one of each earlier day (UTC).
         """
 
     def snapshots(self) -> Iterator[Snapshot]:
         """The snapshots, the newest first."""
 
     def prune(self, *, before: float) -> int:
-        """Remove what is older than the time ``before``; return the number of records removed.
+        """Remove records older than the time ``before``, and return their number.
 
-        The newest snapshot that is older stays, and all that came after it. Without such a
-        snapshot nothing is removed.
+        The newest snapshot that is older stays, and everything after it. If there is no such
+        snapshot, nothing is removed.
         """
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Copy everything to a new file, piece by piece; yields how many pieces are left.
+        """Copy everything to a new file in pieces, and yield how many pieces are left.
 
         Entries may be appended between two pieces; the copy has them too. Raises `BackupFailed`
-        where the copy cannot be written; the store can still be used.
+        if the copy cannot be written; the store can still be used.
         """
 
     def close(self) -> None:
-        """Let others open it."""
+        """Close the store, so that others can open it."""

@@ -1,4 +1,4 @@
-"""A journal in memory, for tests and for trying things out. It ends with the process."""
+"""A journal in memory, for tests and first steps. It is lost when the process ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .retention import base_for, superfluous
 
 
 class MemoryStore:
-    """Fulfils the contract of a store, but for what needs a disk."""
+    """A store in memory. It keeps the contract of a store, except durability and backups."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -22,7 +22,7 @@ class MemoryStore:
 
     @property
     def first(self) -> int:
-        """Number of the first record that is kept."""
+        """Number of the first kept record."""
         return self._entries[0].first if self._entries else self._last + 1
 
     @property
@@ -43,7 +43,7 @@ class MemoryStore:
         return iter([entry for entry in self._entries if entry.last > after])
 
     def entry_with(self, number: int) -> Entry | None:
-        """The entry that has this record."""
+        """The entry with this record."""
         self._check_open()
         place = bisect_right(self._entries, number, key=lambda entry: entry.first) - 1
         found = self._entries[place] if place >= 0 else None
@@ -63,7 +63,7 @@ class MemoryStore:
         return iter(list(self._snapshots))
 
     def prune(self, *, before: float) -> int:
-        """Remove what lies before the newest snapshot that is older than ``before``."""
+        """Remove everything before the newest snapshot that is older than ``before``."""
         self._check_open()
         base = base_for([(kept.number, kept.time) for kept in self._snapshots], before)
         if base is None:
@@ -74,11 +74,11 @@ class MemoryStore:
         return sum(entry.count for entry in gone)
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Refused: there is no file to copy."""
+        """Raise `BackupFailed`: there is no file to copy."""
         raise BackupFailed("a journal in memory cannot be copied to a file")
 
     def close(self) -> None:
-        """End its use."""
+        """Refuse all further calls."""
         self._open = False
 
     def _check_open(self) -> None:

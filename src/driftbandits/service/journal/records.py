@@ -1,11 +1,11 @@
-"""What is written down: one record per command, with everything decided that is not computed.
+"""The records of the journal: one per command.
 
-A record holds the command, the time at which it counts, and what came of it. Applying it to a
-state is a function of both alone: no clock is read, nothing is drawn anew. The outcome is stored
-too, so that a replay can be compared with what was answered.
+A record holds the command, its time and its outcome. Its effect depends only on the record and the
+state: no clock is read, and no random choice is repeated. The outcome is stored so that a replay
+can be compared with the answers that were sent.
 
-A stored record is one byte for the version of its format, followed by MessagePack. The format of
-a stored record never changes: a new version gets a new byte, and the reader keeps the old ones.
+A stored record is one byte for the version of its format, followed by MessagePack. A format never
+changes: a new version gets a new byte, and the reader can still read the old ones.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ VERSION = b"\x01"
 
 
 class Outcome(msgspec.Struct, array_like=True):
-    """How a decision came out, by positions among the actions that could be shown.
+    """The outcome of a decision. Actions are positions among those that could be shown.
 
     Attributes:
         chosen: The action that is shown.
         proposed: The learner's most probable action.
-        order: All of them by score, from the best down.
-        propensity: Probability of ``chosen`` to be shown.
-        floor: The floor in force.
+        order: All actions, from the highest score to the lowest.
+        propensity: Probability that ``chosen`` is shown.
+        floor: The floor at the time.
         round: Round of the learner.
         version: Version of the policy's settings.
         mode: "live" or "shadow".
-        prediction: Reward that the learner expected of ``chosen``; None where it was not asked.
-        chances: The learner's probability of each action. None where the floor says it all:
+        prediction: Reward that the learner predicted for ``chosen``; None if it was not asked.
+        chances: The learner's probability of each action. None if the floor determines them:
             floor/K for every action, and 1 − floor more for ``proposed``.
     """
 
@@ -53,12 +53,12 @@ class Outcome(msgspec.Struct, array_like=True):
 
 
 class Record(msgspec.Struct, array_like=True, kw_only=True):
-    """What all records have.
+    """The fields of all records.
 
     Attributes:
-        time: Seconds since 1970, never before that of an earlier record.
+        time: Seconds since 1970; never earlier than the time of the record before.
         policy: Name of the hosted policy.
-        closed: Ids of the decisions of that policy that closed by then.
+        closed: Ids of the decisions of the policy that this record closed.
     """
 
     time: float
@@ -67,7 +67,7 @@ class Record(msgspec.Struct, array_like=True, kw_only=True):
 
 
 class Offer(msgspec.Struct, array_like=True, kw_only=True):
-    """What a decision was asked for."""
+    """The request for a decision."""
 
     actions: Sequence[str | NamedAction]
     context: dict[str, Any]
@@ -82,7 +82,7 @@ class Decided(Record, tag="decided"):
     Attributes:
         event_id: Its name.
         offer: An `Offer` as MessagePack.
-        outcome: What came of it.
+        outcome: Its outcome.
     """
 
     event_id: str
@@ -91,7 +91,7 @@ class Decided(Record, tag="decided"):
 
 
 class Rewarded(Record, tag="rewarded"):
-    """A reward came; also one that changed nothing."""
+    """A reward came. Rewards that change nothing are recorded too."""
 
     event_id: str
     value: float
@@ -120,18 +120,18 @@ class Promoted(Record, tag="promoted"):
 
 
 class PolicyDeleted(Record, tag="policy_deleted"):
-    """A policy was deleted, with all that it had learned."""
+    """A policy was deleted, with everything that it had learned."""
 
 
 class ActionSet(Record, tag="action_set"):
-    """An action was described in the catalogue."""
+    """An action was added to the catalogue, or its features changed."""
 
     action: str
     features: dict[str, Any] | None
 
 
 class ActionRemoved(Record, tag="action_removed"):
-    """An action left the catalogue."""
+    """An action was removed from the catalogue."""
 
     action: str
 
@@ -162,12 +162,12 @@ def ids_of(actions: Sequence[str | NamedAction]) -> Sequence[str]:
 
 
 def encode_offer(offer: Offer) -> msgspec.Raw:
-    """The bytes of an offer; TypeError or ValueError where it holds what no journal can."""
+    """The bytes of an offer; an error if a value cannot be encoded."""
     return msgspec.Raw(_encoder.encode(offer))
 
 
 def decode_offer(stored: msgspec.Raw) -> Offer:
-    """The offer of some bytes."""
+    """The offer that the bytes encode."""
     try:
         found: Any = _offers.decode(stored)
         return Offer(
@@ -187,7 +187,7 @@ def encode(record: AnyRecord) -> bytes:
 
 
 def decode(body: bytes) -> AnyRecord:
-    """The record of some bytes; refused where they are none."""
+    """The record that the bytes encode; `DamagedJournal` if they are not a record."""
     if body[:1] != VERSION:
         raise DamagedJournal(
             f"a record must begin with version {VERSION[0]}, which this release reads, "

@@ -1,18 +1,18 @@
-"""Which snapshots are worth keeping."""
+"""Decides which snapshots to keep."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 _DAY = 86_400.0
-_NEWEST = 2  # the second one is there for the case that the first turns out to be damaged
+_NEWEST = 2  # the second one is used if the first is damaged
 
 
 def superfluous(made: Sequence[tuple[int, float]], *, base: int) -> list[int]:
-    """Numbers of the snapshots to drop, of (number, time) with the newest first.
+    """Numbers of the snapshots to drop; ``made`` has (number, time) with the newest first.
 
-    The newest two stay, the last one of each day before, and ``base``, which the oldest record
-    that is kept follows.
+    These stay: the newest two, the last one of each earlier day, and ``base``, the snapshot
+    directly before the oldest kept record.
 
     >>> superfluous([(9, 90_000.0), (8, 89_000.0), (7, 88_000.0), (3, 500.0), (2, 400.0)], base=0)
     [7, 2]
@@ -27,5 +27,5 @@ def superfluous(made: Sequence[tuple[int, float]], *, base: int) -> list[int]:
 
 
 def base_for(made: Sequence[tuple[int, float]], before: float) -> int | None:
-    """Number of the newest snapshot that is older than ``before``; None where there is none."""
+    """Number of the newest snapshot that is older than ``before``; None if there is none."""
     return next((number for number, time in made if time < before), None)

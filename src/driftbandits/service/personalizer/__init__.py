@@ -1,4 +1,4 @@
-"""Azure Personalizer's API v1.0 on the same house, for clients that were written for it."""
+"""Azure Personalizer's API v1.0, so that its clients can use the house."""
 
 from .endpoints import Personalizer
 

@@ -1,4 +1,4 @@
-"""Bodies as Personalizer v1.0 has them."""
+"""The bodies of Personalizer v1.0."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RankableAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A decision is wanted; null stands for a field that is not there."""
+    """A request for a decision; null means that a field is missing."""
 
     actions: list[RankableAction]
     context_features: list[dict[str, Any]] | None = None
@@ -35,7 +35,7 @@ class RankedAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What to show is ``rewardActionId``."""
+    """The answer; the action to show is ``rewardActionId``."""
 
     ranking: list[RankedAction]
     event_id: str
@@ -57,6 +57,6 @@ class Error(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """How Personalizer tells of an error."""
+    """An error in Personalizer's format."""
 
     error: Error

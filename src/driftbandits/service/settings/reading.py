@@ -1,4 +1,4 @@
-"""From a TOML file to settings; errors name the table, the key, and what it could be."""
+"""Reads settings from a TOML file. Errors name the table, the key and the allowed values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SERVER = ("listen", "limits")
 
 
 class SettingsError(ValueError):
-    """Settings that make no server; the message says which and why."""
+    """A setting is wrong; the message says which one and why."""
 
 
 def read_settings(path: Path) -> Settings:
@@ -36,7 +36,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def parse_settings(content: Mapping[str, Any], *, folder: Path) -> Settings:
-    """The settings of a table; paths in it are relative to ``folder``."""
+    """The settings from a table; its paths are relative to ``folder``."""
     _known("the file", content, _TABLES)
     server = _table("server", content.get("server", {}))
     _known("server", server, _SERVER)
@@ -62,7 +62,7 @@ def _listen(server: Mapping[str, Any]) -> Address:
 
 
 def parse_address(place: str, text: str) -> Address:
-    """The address that ``place`` gives."""
+    """The address in ``text``; errors name ``place``."""
     try:
         return Address.parse(text)
     except ValueError as error:
@@ -137,7 +137,7 @@ def _policy(place: str, table: dict[str, Any], folder: Path) -> PolicySettings:
 
 
 def _declaration(place: str, path: Path) -> Any:
-    """A declaration of features that is a file of its own, as ``Features.save`` writes it."""
+    """A declaration of features in a separate file, as ``Features.save`` writes it."""
     try:
         text = path.read_text(encoding="utf-8")
         return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)["features"]

@@ -1,4 +1,4 @@
-"""What a server is set to, as frozen values."""
+"""The settings of a server, as frozen values."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class Storage(NamedTuple):
 
     Attributes:
         folder: Folder of the journal.
-        snapshot_every: Records after which a snapshot is written; it bounds the time of a start.
-        keep_days: Age in days up to which records are kept; None to keep all.
+        snapshot_every: Number of records after which a snapshot is written. It bounds how long a
+            start takes.
+        keep_days: Age in days up to which records are kept; None keeps all.
     """
 
     folder: Path = Path("driftbandits-data")
@@ -33,11 +34,11 @@ class Settings(NamedTuple):
     """All settings of a server.
 
     Attributes:
-        listen: Where it listens.
-        limits: How much it takes of what.
+        listen: The address on which it listens.
+        limits: Its limits.
         storage: Where it keeps events.
-        keys: Who may do what; without any, whoever is on this machine may do everything.
-        policies: Settings of the policies that the file describes, by name.
+        keys: Its keys. If there are none, everybody on this machine may do everything.
+        policies: Settings of the policies in the file, by name.
     """
 
     listen: Address = Address("127.0.0.1", 8080)
@@ -47,7 +48,7 @@ class Settings(NamedTuple):
     policies: Mapping[str, PolicySettings] = {}
 
     def check(self) -> None:
-        """Refuse what is right in every part and wrong as a whole."""
+        """Refuse settings that are not allowed together."""
         if not self.keys and not self.listen.local:
             raise ValueError(
                 "server.listen must be a loopback address as long as there are no keys, got "
