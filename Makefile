@@ -1,4 +1,4 @@
-# Every verb sets up what it needs in the virtual environment .venv, and runs the sources in src/.
+# Every target installs what it needs in the virtual environment .venv, and runs the sources in src/.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,16 +6,16 @@ OUT    ?= results
 JOBS   ?= 2
 SOURCES := PYTHONPATH=$(CURDIR)/src
 
-.NOTPARALLEL: # one environment, one installer at a time
+.NOTPARALLEL: # two installers must not write to one environment
 .PHONY: help reproduce front-page test test-quick test-thorough lint format docs bench clean
 
-help: ## list the verbs
+help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 reproduce: $(VENV)/experiments ## run the paper's experiments and write figures and the report
 	$(SOURCES) $(BIN)/python -m driftbandits reproduce all --out $(OUT)
 
-front-page: reproduce ## and put its regrets into README.md and the documentation
+front-page: reproduce ## reproduce, and write the regrets into README.md and the documentation
 	$(SOURCES) $(BIN)/python -m studies.front_page $(OUT)
 
 test: test-quick test-thorough ## run every test
@@ -39,7 +39,7 @@ lint: $(VENV)/lint ## formatter, linter, type checker, import rules
 	$(BIN)/mypy
 	$(SOURCES) $(BIN)/lint-imports
 
-format: $(VENV)/lint ## format, and fix what can be fixed
+format: $(VENV)/lint ## format the code, and fix what the linter can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -50,10 +50,10 @@ docs: $(VENV)/docs ## build the documentation into site/; a warning is an error
 bench: $(VENV)/bench ## measure everything side by side, into benchmarks/
 	$(SOURCES) $(BIN)/python -m benchmarks
 
-clean: ## remove what the verbs made
+clean: ## remove everything that these targets make
 	rm -rf $(VENV) $(VENV)-* site results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
-# One stamp per extra, so that a verb installs no more than it needs.
+# One stamp file per extra, so that a target installs no more than it needs.
 EXTRAS_experiments := experiments
 EXTRAS_test        := experiments,logs,service,test
 EXTRAS_lint        := experiments,logs,service,test,lint
@@ -66,7 +66,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
-# Prints -e unless the package is installed already as a copy: a copy stays a copy.
+# Prints -e unless the package is already installed as a copy, which then stays a copy.
 EDITABLE := import importlib.metadata as m, json; \
 	d = next(iter(m.distributions(name="driftbandits")), None); \
 	url = json.loads(d and d.read_text("direct_url.json") or "{}"); \
@@ -75,7 +75,7 @@ EDITABLE := import importlib.metadata as m, json; \
 $(VENV)/bin/uv: | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
-# uv installs in seconds what takes pip a minute and a half.
+# uv installs in seconds; pip takes a minute and a half.
 $(VENV)/%: pyproject.toml | $(VENV)/bin/uv
 	@echo "installing what '$*' needs, once ..."
 	$(BIN)/uv pip install --quiet --python $(BIN)/python \

@@ -1,5 +1,5 @@
-// A session with Personalizer's published client, unchanged: only the address is another one.
-// Prints one JSON document with what came back; the test in Python judges it.
+// A session with Personalizer's published client; only the address is changed.
+// Prints the answers as one JSON document; the Python test checks it.
 const { PersonalizerClient } = require("@azure/cognitiveservices-personalizer");
 const { CognitiveServicesCredentials } = require("@azure/ms-rest-azure-js");
 

@@ -4,7 +4,7 @@
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-// Named one by one: a button that would send data elsewhere has no place here.
+// An explicit list, so that no button can send data elsewhere.
 const BUTTONS = [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]];
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: BUTTONS };
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -58,7 +58,7 @@ function driftPlot({ times, gain, dated, changed }) {
   };
 }
 
-// One line per answer, the logger's on top, with what was logged as a line to compare with.
+// One line per answer, the logger's on top, and a vertical line at the logged mean.
 function wholePlot({ whole }) {
   const logged = whole.find((answer) => answer.label === "logged");
   const traces = whole.map((answer) => ({

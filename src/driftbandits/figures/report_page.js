@@ -1,7 +1,7 @@
 
-// The page: draws every picture in its place, and listens to the controls.
+// Draws all pictures and handles the controls.
 
-// Named one by one: a button that would send data elsewhere has no place here.
+// An explicit list, so that no button can send data elsewhere.
 const BUTTONS = [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]];
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: BUTTONS };
 const AROUND = 12000; // milliseconds of the whole animation
@@ -38,8 +38,8 @@ function show(experiment) {
   for (const panel of experiment.coverage?.panels ?? []) draw(experiment, panel.kind, coveragePlot(experiment, panel));
 }
 
-// Differences of final regret to the reference, run by run, with a 95% interval:
-// `quantile` standard errors to each side, or none where there is a single run.
+// Paired differences of final regret to the reference, with a 95% interval:
+// `quantile` standard errors to each side, or none if there is a single run.
 function paired(values, base, quantile) {
   const differences = values.map((value, n) => value - base[n]);
   const count = differences.length;
@@ -69,7 +69,7 @@ function moveTo(experiment, step) {
   slider.setAttribute("aria-valuetext", words);
   section.querySelector(".round").textContent = words;
   const { x, y } = moving(experiment.estimates, step);
-  // The circle and the path come first, and stay.
+  // The circle and the path come first and do not change.
   return Plotly.restyle(part(experiment, "estimates-plot"), { x, y }, x.map((_, k) => k + 2));
 }
 

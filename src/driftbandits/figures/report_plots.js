@@ -39,7 +39,7 @@ const roundAxis = (experiment) => ({
   title: { text: "round", standoff: 8 }, range: [0, experiment.horizon], tickformat: ",d",
 });
 
-// A vertical line over the whole height; lines of a legend group come and go with it.
+// A vertical line over the whole height; it is shown or hidden with its legend group.
 function vertical(at, color, more) {
   return {
     type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", layer: "above",
@@ -72,7 +72,7 @@ function curve(policy, i, rounds, values, low, high, format) {
   };
 }
 
-// Bands below, lines above them.
+// Bands first, lines on top.
 function bandsAndCurves(experiment, rounds, { mean, low, high }, format) {
   const each = (make) => experiment.policies.map(make);
   return [
@@ -110,7 +110,7 @@ function regretPlot(experiment, { logarithmic }) {
   return { traces: [...bandsAndCurves(experiment, rounds, experiment.regret, format), ...boundTraces], layout };
 }
 
-// Where everything is at one step: the true parameter, and each estimate with its last steps.
+// The positions at one step: the true parameter, and each estimate with its last steps.
 function moving({ path, means }, step) {
   const from = Math.max(0, step - TRAIL);
   const coordinates = (rows, i) => rows.map((row) => row[i]);

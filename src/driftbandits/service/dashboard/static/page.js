@@ -1,4 +1,4 @@
-// The dashboard: what the server sends once per second, as tiles, plots and tables.
+// The dashboard: shows the values that the server sends once per second as tiles, plots and tables.
 import { calibrationPlot, memoryPlot, rewardPlot } from "./plots.js";
 import { listen } from "./stream.js";
 import { NOTHING, bars, duration, element, number, percent, table, tiles } from "./words.js";
@@ -7,7 +7,7 @@ const MOST_POINTS = 3600; // one hour
 const MOST_ACTIONS = 12;
 const at = (id) => document.getElementById(id);
 const plots = {};
-const history = new Map(); // by policy: rows of a point in time
+const history = new Map(); // by policy: one row per point in time
 let chosen = null;
 let latest = null;
 
@@ -37,7 +37,7 @@ function show(value) {
   if (chosen !== null) showPolicy(value.policies[chosen], before?.policies[chosen], value.time - before?.time);
 }
 
-// What the plots over time need of each policy.
+// Keep the values of each policy for the plots over time.
 function remember({ time, policies }) {
   for (const [name, policy] of Object.entries(policies)) {
     const rows = history.get(name) ?? [];
@@ -114,10 +114,10 @@ function difference({ reward }, who) {
 function showAlarms(policy) {
   const alarms = [];
   if (policy.closed >= 100 && policy.expiry_rate === 1) {
-    alarms.push("No decision has got a reward. Are rewards sent, and with the right event ids?");
+    alarms.push("No decision has a reward. Are rewards sent, and with the right event ids?");
   }
   if ((policy.rewards.too_late ?? 0) > (policy.rewards.learned ?? 0) + (policy.rewards.held ?? 0)) {
-    alarms.push("Most rewards come after the wait, and are not learned. Is the wait long enough?");
+    alarms.push("Most rewards come after the wait and are not learned. Is the wait long enough?");
   }
   const { coverage, all } = policy.reward.learner;
   if (all.count >= 100 && Math.abs(coverage - 1) > 0.5) {

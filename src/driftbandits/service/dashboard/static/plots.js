@@ -1,4 +1,4 @@
-// The pictures: uPlot with the colours of the page.
+// The plots: uPlot with the colours of the page.
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const COLOURS = ["--accent", "--good", "--bad"];
@@ -10,7 +10,7 @@ function axes(labels) {
   })).map((axis, place) => (place === 0 ? { ...axis, size: 52 } : axis));
 }
 
-// A plot that fills its element, made anew when the window changes its size.
+// A plot that fills its element and follows changes of its size.
 class Plot {
   constructor(target, options) {
     this.target = target;
@@ -38,7 +38,7 @@ const line = (label, place, more = {}) => ({
 });
 const edge = (label, place) => line(label, place, { width: 0.5, dash: [4, 3] });
 
-// Three means with their intervals over time: data are time, then mean, low and high of each.
+// Three means with their intervals over time. Data: time, then mean, low and high of each mean.
 export function rewardPlot(target) {
   const names = ["shown", "learner", "baseline"];
   const series = names.flatMap((name, place) => [

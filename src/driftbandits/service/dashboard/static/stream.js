@@ -3,7 +3,7 @@
 const RETRY_AFTER = 2000; // milliseconds
 
 // Calls `show` with each value, `say` with "live" or "lost", and `ask` when a key is needed.
-// Returns when a key is needed; otherwise it goes on for ever.
+// Returns when a key is needed; otherwise it never returns.
 export async function listen(key, { show, say, ask }) {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-// Numbers as people read them, and elements that hold text. No text ever becomes HTML.
+// Formats numbers for people, and makes elements with text. Text is never parsed as HTML.
 
 export const NOTHING = "–";
 
@@ -38,7 +38,7 @@ export function tiles(target, pairs) {
   }));
 }
 
-// A list of [name, share, text] as bars; the longest fills the room.
+// A list of [name, share, text] as bars; the longest bar has the full width.
 export function bars(target, rows) {
   const longest = Math.max(...rows.map(([, share]) => share), Number.MIN_VALUE);
   target.replaceChildren(...rows.map(([name, share, text]) => {
