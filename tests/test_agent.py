@@ -1,4 +1,4 @@
-"""The agent against a reference that works everything out from the whole history."""
+"""Compares the agent with a reference that computes everything from the whole history."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def new_agent(**options: Any) -> Agent:
 
 
 class History:
-    """A random life of an agent, and the same life told to the reference."""
+    """A random history of an agent; the reference gets the same events."""
 
     def __init__(self, seed: int, rule: str, rewards: str, default: float | None) -> None:
         self.rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ class History:
         self.choices: list[Any] = []
 
     def step(self) -> None:
-        # Now and then the clock jumps ahead, or back.
+        # Sometimes the clock jumps forward or back.
         self.now += float(
             self.rng.choice([0.0, 1.0, 3.0, 60.0, -30.0], p=[0.2, 0.4, 0.3, 0.05, 0.05])
         )
@@ -56,7 +56,7 @@ class History:
     def _opened(self, choices: Any, deferred: bool) -> None:
         self.reference.clock += 1.0
         for choice in choices:
-            row = self.agent._open.get(choice.id)
+            row = self.agent.find(choice.id)
             assert row is not None
             self.reference.decide(
                 choice.id, choice.action, row.row, choice.round, self.now, deferred

@@ -1,4 +1,4 @@
-"""The command line, as a person uses it: in processes of its own, or nearly."""
+"""The command line as a person uses it, in separate processes or nearly so."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def driftbandits(*arguments: str, timeout: float = 300) -> subprocess.CompletedP
 
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> InProcess:
-    """The same without a process, whose start takes longer than what is tested."""
+    """The same without a process, because starting one takes longer than the test."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         monkeypatch.setattr(sys, "argv", ["driftbandits", *arguments])
@@ -113,7 +113,7 @@ def test_reproduce_writes_results_figures_and_a_report(tmp_path: Path) -> None:
         "LinUCB-OR",
         "AdaptiveLinUCB",
     ]
-    # What is not in the paper stands apart.
+    # Policies that are not in the paper are listed separately.
     papers, _, others = done.stdout.partition("told nothing; not in the paper:")
     assert "LinUCB-OR" in papers
     assert "AdaptiveLinUCB" not in papers
@@ -183,7 +183,7 @@ def test_help_is_there(command: str, in_process: InProcess) -> None:
     done = in_process(*command.split(), "-h")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
-    assert "\\b" not in done.stdout  # click's mark for "do not wrap", taken as text
+    assert "\\b" not in done.stdout  # click's mark for "do not wrap" must not appear as text
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_data_that_would_be_ignored_are_refused_before_any_work(
     done = in_process(*arguments, "--data", str(foreign))
     assert done.returncode == 2
     assert "Usage:" in done.stderr
-    assert "--data is read by" in done.stderr
+    assert "--data is read only by" in done.stderr
     assert not Path("results").exists()
 
 
@@ -258,7 +258,7 @@ def test_reproduce_all_hands_data_to_criteo_alone(
     done = in_process("reproduce", "all", *few, "--data", str(foreign), "--out", str(tmp_path))
     assert done.returncode == 2
     assert "foreign.tsv.gz" in done.stderr
-    # What is written down to be repeated must not be a command that is refused.
+    # The recorded command must be one that can be repeated.
     for name in ("abrupt", "slow"):
         assert "--data" not in Result.load(tmp_path / name).config["command"]
 
@@ -334,9 +334,9 @@ def test_errors_in_a_python_file_show_its_line(
     assert line in done.stderr
     assert message in done.stderr
     assert "mine.py" in done.stderr
-    # What leads to the file is no news.
+    # The traceback leaves out the frames that lead to the user's file.
     assert "runpy" not in done.stderr
-    assert "cli.py" not in done.stderr
+    assert "cli_experiments.py" not in done.stderr
 
 
 def test_a_choice_that_is_not_on_offer_is_said_in_one_line(
@@ -393,5 +393,5 @@ def test_ctrl_c_then_the_same_command(tmp_path: Path, in_process: InProcess) -> 
     assert b"Traceback" not in stderr
     again = driftbandits(*arguments, str(tmp_path / "cut"))
     assert "were there already" in again.stderr
-    # Only the record of the command that made it could differ, and it does not name the folder.
+    # Only the recorded command could differ, and it does not name the folder.
     assert files(tmp_path / "cut") == files(tmp_path / "whole")

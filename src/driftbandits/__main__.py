@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def main() -> None:
-    """Run the command line, or say what it needs."""
+    """Run the command line, or say which package is missing."""
     try:
         run = _command_line()
         run()
@@ -18,8 +18,8 @@ def main() -> None:
 def _command_line() -> Callable[[], None]:
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        # A server has to be back quickly, and a log needs the room: they come without what only
-        # other commands need.
+        # A server must restart quickly, and logs need the memory. So these commands do not load
+        # what only other commands need.
         if verb == "serve":
             from .cli_service import serve_alone as run
         elif verb == "log":
@@ -42,7 +42,7 @@ def _log_alone() -> Callable[[], None]:
     from .cli_service import CONTEXT
 
     def run() -> None:
-        with exit_codes("with --out, the same command goes on from here"):
+        with exit_codes("with --out, the same command continues from here"):
             name = "driftbandits log"
             log_group.main(sys.argv[2:], prog_name=name, standalone_mode=False, **CONTEXT)
 

@@ -1,4 +1,4 @@
-"""How the command line ends: exit codes, one-line messages, and the lines of a user's own file."""
+"""Exit codes and error messages of the command line."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .simulation.engine import PlayerError
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 
-# Errors about what the user handed in; their message says all that is needed. Every other
-# exception is a defect, here or in a user's own code, and keeps its traceback.
+# Errors about the user's input; their message is enough. Every other exception is a defect, here
+# or in the user's code, and keeps its traceback.
 _ABOUT_INPUT = (
     SettingsError,
     ResultFileError,
@@ -37,7 +37,7 @@ _ABOUT_INPUT = (
 
 
 @contextmanager
-def exit_codes(continues: str = "the same command goes on from here") -> Iterator[None]:
+def exit_codes(continues: str = "the same command continues from here") -> Iterator[None]:
     """Turn errors about input, files and memory into a message and an exit code.
 
     ``continues`` says what to do after an interruption.
@@ -65,9 +65,9 @@ def _end(message: str, code: int) -> NoReturn:
 
 @contextmanager
 def errors_of(file: Path) -> Iterator[None]:
-    """Show an error that a user's Python file raises as Python would, from its own line on.
+    """Show the traceback of an error in a user's Python file, from the first line in the file on.
 
-    The frames that lead to the file are left out: they are this package's.
+    The frames before it are left out, because they belong to this package.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The command group ``driftbandits journal``: what the decision service has written down."""
+"""The commands ``driftbandits journal``, which work on the journal of the decision service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:  # all of it is imported when a command runs, since it needs the extra `service`
+if TYPE_CHECKING:  # commands import these when they run, because they need the extra `service`
     from .service.journal.sqlite import SQLiteStore
     from .service.recovery import Report
 
@@ -21,10 +21,10 @@ _Journal = click.argument("journal", type=_FILE)
 
 @click.group(name="journal")
 def journal_group() -> None:
-    """Look after the journal of the decision service.
+    """Check, copy, export or prune the journal of the decision service.
 
-    JOURNAL is the SQLite file that `driftbandits serve` writes. While the service runs it keeps the
-    file to itself: stop it first, or work on a backup.
+    JOURNAL is the SQLite file that `driftbandits serve` writes. A running service locks the file:
+    stop the service first, or use a backup.
 
     \b
     Examples:
@@ -64,17 +64,17 @@ def backup_journal(journal: Path, target: Path) -> None:
 @click.argument("backup", type=_FILE)
 @click.argument("journal", type=_NEW)
 def restore_journal(backup: Path, journal: Path) -> None:
-    """Make a new journal from a backup, which is verified first."""
+    """Verify a backup, and make a new journal from it."""
     if journal.exists() or Path(f"{journal}-wal").exists():
-        raise click.ClickException(f"{journal} exists already; move it away first")
+        raise click.ClickException(f"{journal} already exists; move it away first")
     with _opened(backup) as store:
         report = _verified(store)
         if not report.identical:
-            click.echo(f"note: {len(report.differing)} answers come out differently here")
+            click.echo(f"note: {len(report.differing)} answers differ on this machine")
         journal.parent.mkdir(parents=True, exist_ok=True)
         for _ in store.backup(journal):
             pass
-        # What an earlier journal of this name had acknowledged no longer counts.
+        # Records that an earlier journal with this name had acknowledged no longer count.
         Path(f"{journal}-witness").unlink(missing_ok=True)
         click.echo(f"{journal} has records {store.first} to {store.last}")
 
@@ -89,14 +89,16 @@ def export_journal(journal: Path, target: Path, policy: str) -> None:
 
     with _opened(journal) as store:
         written = export(store, policy, target)
-    click.echo(f"{target} has {written} decisions; ask it: driftbandits log report {target}")
+    click.echo(f"{target} has {written} decisions; next: driftbandits log report {target}")
 
 
 @journal_group.command("prune")
 @_Journal
-@click.option("--days", required=True, type=click.FloatRange(min=0), help="What is younger stays.")
+@click.option(
+    "--days", required=True, type=click.FloatRange(min=0), help="Keep records younger than this."
+)
 def prune_journal(journal: Path, days: float) -> None:
-    """Remove records that are older than some days and lie before a snapshot."""
+    """Remove records that are older than DAYS and before a snapshot."""
     with _opened(journal) as store:
         gone = store.prune(before=time.time() - days * 86_400)
         click.echo(f"removed {gone} records; kept {store.first} to {store.last}")
@@ -110,7 +112,7 @@ def _verified(store: SQLiteStore) -> Report:
 
 @contextmanager
 def _opened(journal: Path) -> Iterator[SQLiteStore]:
-    """The journal, closed afterwards; its errors as messages."""
+    """Open the journal, close it afterwards, and print its errors as messages."""
     try:
         from .service.errors import JournalError, ServiceError
         from .service.journal.sqlite import SQLiteStore

@@ -1,4 +1,4 @@
-"""The command group ``driftbandits log``: questions to a log of one's own."""
+"""The command group ``driftbandits log``: questions to your own log."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .cli_log_words import show_quantities
 
 @click.group(name="log")
 def log_group() -> None:
-    """Ask a log of your own: is it sound, does it drift, what would a policy have earned.
+    """Ask your own log: is it sound, does it drift, what would a policy have earned?
 
     FILE is Parquet, CSV, JSON lines, Arrow or dsjson, with one row per decision. The columns are
     time, actions (or --arms, --action), chosen, propensity, reward, and optionally reward_time,
-    count, id and policy. Options tell where a log has other names.
+    count, id and policy. If your columns have other names, give them as options.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def log_group() -> None:
 @PERIOD
 @out_folder("check.csv, periods.csv and propensities.csv")
 def check(period: str, out: Path | None, **options: Any) -> None:
-    """Is the log sound: rows, gaps, rewards, delays, duplicates, overlap, propensities."""
+    """Is the log sound? Rows, gaps, rewards, delays, duplicates, overlap, propensities."""
     log = open_log(options)
     with bar("checking") as progress:
         found = log.check(period=period, resume=part(out, "check"), progress=progress)
@@ -55,10 +55,10 @@ def check(period: str, out: Path | None, **options: Any) -> None:
 @reading
 @CLOCK
 @SIMULATIONS
-@click.option("--seed", default=0, show_default=True, help="Names the simulations.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the simulations.")
 @out_folder("drift.csv and a picture")
 def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: Any) -> None:
-    """Do payoffs drift: level, differences and contexts, with p-values, and when."""
+    """Do payoffs drift, and when? Level, differences and contexts, with p-values."""
     log = open_log(options)
     with bar("looking for drift") as progress:
         found = log.drift(
@@ -81,7 +81,7 @@ def drift(clock: str, simulations: int, seed: int, out: Path | None, **options: 
 @CLOCK
 @out_folder("memory.csv, memory_instant.csv and a picture")
 def memory(clock: str, out: Path | None, **options: Any) -> None:
-    """Which memory a policy should have, in decisions and in hours, and which predicts best."""
+    """Which memory should a policy have, in decisions and in hours, and which predicts best?"""
     log = open_log(options)
     with bar("predicting") as progress:
         found = log.memory(clock=clock, resume=part(out, "memory"), progress=progress)

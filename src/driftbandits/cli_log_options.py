@@ -1,4 +1,4 @@
-"""The options of ``driftbandits log``: how every command opens a log, and those that some share."""
+"""The options of ``driftbandits log``: for opening a log, and those that several commands share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PERIOD = click.option(
     default="auto",
     show_default=True,
     metavar="day|week|hour|HOURS|auto",
-    help="Length of the periods that answers are given by.",
+    help="Length of the periods in the answer.",
 )
 POLICY = click.option(
     "--policy",
@@ -37,64 +37,65 @@ SIMULATIONS = click.option(
     type=click.IntRange(min=59),
     default=199,
     show_default=True,
-    help="Simulated stationary logs.",
+    help="Number of simulated stationary logs.",
 )
 CLOCK = click.option(
     "--clock",
     type=click.Choice(["decisions", "hours"]),
     default="decisions",
     show_default=True,
-    help="What memories fade with.",
+    help="Whether memories fade with decisions or with hours.",
 )
 LEARN = click.option(
     "--learn",
     type=click.Choice(["accepted", "all"]),
     default="accepted",
     show_default=True,
-    help="Rows that learning policies learn from: as if they had decided, or had watched.",
+    help="Rows that learning policies learn from: accepted rows, as if they had decided; or all "
+    "rows, as if they had watched.",
 )
 SHARE = click.option(
     "--share",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Share c of rows to accept; the least propensity unless given.",
+    help="Share c of rows to accept; by default the least propensity.",
 )
 PROPENSITIES = click.option(
     "--propensities",
     type=click.Choice(["logged", "estimated"]),
     default="logged",
     show_default=True,
-    help="Estimated ones are right only where the logger ignored contexts.",
+    help="Estimated propensities are right only if the logger ignored contexts.",
 )
 
 
 def reading(command: Command) -> Command:
-    """The argument and the options by which every command opens a log."""
+    """The argument and the options with which every command opens a log."""
     options = (
         click.argument("file", type=_FILE),
         click.option("--schema", type=_FILE,
                      help="TOML file with the fields of driftbandits.logs.Schema."),
         click.option("--kind", type=click.Choice(["parquet", "csv", "jsonl", "arrow", "dsjson"]),
-                     help="Format, where the file's ending does not tell."),
-        click.option("--time", help="Column: when it was decided."),
-        click.option("--actions", help="Column: what could be played."),
-        click.option("--chosen", help="Column: what was, by index or name."),
+                     help="Format, if the file's extension does not show it."),
+        click.option("--time", help="Column: time of the decision."),
+        click.option("--actions", help="Column: the offered actions."),
+        click.option("--chosen", help="Column: the played action, by index or name."),
         click.option("--action", multiple=True,
-                     help="Columns, or their common beginning: the played vector, where the set is "
-                     "not logged."),
+                     help="Columns, or their common prefix: the played vector, if the set is not "
+                     "logged."),
         click.option("--context", multiple=True, help="Columns of the context; repeatable."),
-        click.option("--arms", help="Number or comma-separated names of arms with a parameter "
-                     "each."),
-        click.option("--propensity", help="Column: probability with which it was played."),
+        click.option("--arms", help="Number or comma-separated names of arms, with one parameter "
+                     "per arm."),
+        click.option("--propensity", help="Column: probability of the played action."),
         click.option("--reward", help="Column: reward."),
         click.option("--reward-time", help="Column: when the reward came."),
-        click.option("--count", help="Column: decisions that a row stands for."),
+        click.option("--count", help="Column: number of decisions that a row stands for."),
         click.option("--total", is_flag=True, help="The reward is a sum over `count` decisions."),
         click.option("--id", help="Column: name of a decision."),
         click.option("--dim", type=int, help="Length of a vector in flat lists."),
         click.option("--unit", help="Unit of numeric times: ns, us, ms, s or h."),
         click.option("--mature-after", type=float,
                      help="Hours after which a missing reward means the default."),
-        click.option("--default", type=float, help="What it then means."),
+        click.option("--default", type=float, help="Value of a missing reward after this time."),
         click.option("--reward-bounds", type=(float, float),
                      help="Least and largest possible reward; anytime intervals need them."),
         click.option("--catalogue", type=_FILE,
@@ -102,7 +103,7 @@ def reading(command: Command) -> Command:
         click.option("--features", type=_FILE,
                      help="Declaration of features, as JSON."),
         click.option("--drop", is_flag=True,
-                     help="Drop rows that cannot be right, and say which, instead of stopping."),
+                     help="Drop bad rows and report them, instead of stopping."),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -116,7 +117,7 @@ _FIELDS = (
 
 
 def open_log(options: dict[str, Any]) -> Log:
-    """The log that the options describe; they go before what a schema file says."""
+    """The log that the options describe; options override the schema file."""
     settings: dict[str, Any] = {}
     if options["schema"] is not None:
         settings = _toml(options["schema"])
@@ -152,7 +153,7 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeError) as error:
-        raise LogError(f"{path} is no TOML file: {error}") from None
+        raise LogError(f"{path} is not a TOML file: {error}") from None
 
 
 def features_of(path: Path | None) -> Features | None:
@@ -162,7 +163,7 @@ def features_of(path: Path | None) -> Features | None:
     try:
         return Features.from_json(path.read_text(encoding="utf-8"))
     except (ValueError, KeyError, TypeError, FeatureError) as error:
-        raise LogError(f"{path} is no declaration of features: {error}") from None
+        raise LogError(f"{path} is not a declaration of features: {error}") from None
 
 
 def _catalogue(path: Path | None) -> Catalogue | None:
@@ -170,7 +171,7 @@ def _catalogue(path: Path | None) -> Catalogue | None:
         return None
     try:
         frame = pd.read_parquet(path) if path.suffix in (".parquet", ".pq") else pd.read_csv(path)
-    except (ValueError, OSError) as error:  # a wrong or an empty file
+    except (ValueError, OSError) as error:  # a damaged or an empty file
         raise LogError(f"{path} cannot be read as a catalogue: {error}") from None
     if not {"set", "action"} <= set(frame.columns):
         raise click.UsageError(f"{path} must have the columns set and action")

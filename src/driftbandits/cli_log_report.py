@@ -30,7 +30,7 @@ from .logs.targets import stamp
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("log-report.html"),
     show_default=True,
-    help="Where the page goes. An interrupted command continues.",
+    help="File for the page. An interrupted command continues.",
 )
 def report(
     policies: tuple[str, ...],
@@ -41,11 +41,11 @@ def report(
     out: Path,
     **options: Any,
 ) -> None:
-    """One page with all answers: health, drift, memory, values, and what cannot be answered."""
+    """One page with all answers: health, drift, memory, values, and unanswered questions."""
     names, terms = policies or ("uniform",), Terms(period, learn, share)
     for name in names:
         if not is_fixed(name):
-            Candidate.parse(name)  # refuses a wrong one now, not after an hour
+            Candidate.parse(name)  # refuses a wrong name now, not after an hour
     log, refused = open_log(options), list[str]()
 
     def keep(name: str) -> Path | None:
@@ -69,11 +69,11 @@ def report(
 
         health = barred("checking", log.check, period=period)
         drifting = barred("drift", log.drift, simulations=simulations)
-        # Where payoffs drift, the answer about drift holds the one about memory.
+        # If payoffs drift, the drift answer contains the memory answer.
         remembered = drifting.remembered if drifting is not None else None
         remembered = remembered or barred("memory", log.memory)
         found = list[Any]()
-        # What one kind of policy cannot be told, the other may.
+        # Fixed and learning policies apart: one kind may have values when the other has none.
         for kind in (tuple(n for n in names if is_fixed(n) is fixed) for fixed in (True, False)):
             if kind:
                 question = partial(values, log, kind, terms, answers, keep)

@@ -1,4 +1,4 @@
-"""``driftbandits log value`` and ``log fit``: what policies would have earned; one that lived."""
+"""``driftbandits log value``: what policies would have earned; ``log fit``: a trained policy."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .logs.answers import Answers
 from .logs.candidates import Candidate, Facts, is_fixed
 from .policies import Policy
 
-# Where work of this name is kept in case of an interruption; None: nowhere.
+# The file that saves the work of this name in case of an interruption, or None.
 Keep = Callable[[str], Path | None]
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How values are asked for; the options of the same names."""
+    """The options of the same names."""
 
     period: str
     learn: str
@@ -63,9 +63,9 @@ def value(
     """What policies would have earned, by period, with intervals.
 
     Fixed policies have IPS, SNIPS, DM and DR. Policies that learn are replayed on the real clock:
-    "DR (learned from accepted rows)" is the value of a policy that learned from these alone. What
-    it would have earned live, with all of its rewards, is told by the row at full traffic, with a
-    model's help. A policy that cannot be replayed has rows without numbers; the reason is printed.
+    "DR (learned from accepted rows)" is the value of a policy that learned only from these rows.
+    The row at full traffic uses a model to estimate what it would have earned live, with all of its
+    rewards. A policy that cannot be replayed has rows without numbers; the reason is printed.
     """
     log, terms = open_log(options), Terms(period, learn, share, propensities)
     with Answers(part(out, "facts"), log, "facts") as answers:
@@ -89,10 +89,10 @@ def values(
 ) -> list[Value]:
     """Values of fixed policies, then of those that learn.
 
-    A policy that is refused does not stop the others.
+    A policy without an answer does not stop the others.
 
     Raises:
-        CannotAnswer: Where no policy has an answer.
+        CannotAnswer: If no policy has an answer.
     """
     learning = {name: Candidate.parse(name) for name in names if not is_fixed(name)}
     fixed = {name: name for name in names if is_fixed(name)}
@@ -111,7 +111,7 @@ def values(
 def _evaluated(
     log: Log, fixed: Mapping[str, str], terms: Terms, keep: Keep
 ) -> tuple[list[Value], dict[str, str]]:
-    """Values of fixed policies, or why none of them has one."""
+    """Values of fixed policies, or why they have none."""
     if not fixed:
         return [], {}
     try:
@@ -156,10 +156,10 @@ def _replayed(
 
 
 def told(log: Log, one: Candidate, answers: Answers, keep: Keep) -> Facts:
-    """What the log tells a policy, asked once.
+    """Facts of the log for a policy, computed once.
 
-    The noise comes with the memory. Where a log cannot tell these, a policy that needs no memory is
-    told the spread of rewards instead.
+    Noise and memory are computed together. If the log cannot give them, a policy that needs no
+    memory gets the standard deviation of rewards as its noise.
     """
 
     def asked(with_memory: bool) -> Facts:
@@ -192,27 +192,27 @@ def _joined(found: list[Value]) -> Value:
 @click.option(
     "--rule",
     type=click.Choice(RULES),
-    help="Until a reward is known: wait; assume the default and amend it (clicks); or, for agents, "
-    "hold everything until the decision closes. Agents assume unless told otherwise, policies "
-    "wait.",
+    help="What to learn until a reward is known. wait: nothing; assume: the default, amended later "
+    "(clicks); hold (agents only): nothing until the decision closes. Default: assume for agents, "
+    "wait for policies.",
 )
 @click.option(
     "--wait",
     type=click.FloatRange(min=0, min_open=True),
-    help="Fit an agent, whose decisions close after so many seconds; needs --features.",
+    help="Fit an agent whose decisions close after this many seconds; needs --features.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("policy.npz"),
     show_default=True,
-    help="Where the result goes; driftbandits.load reads a policy, Agent.load an agent. An "
+    help="File for the result; driftbandits.load reads a policy, Agent.load an agent. An "
     "interrupted command continues.",
 )
 def fit(
     policies: tuple[str, ...], rule: Rule | None, wait: float | None, out: Path, **options: Any
 ) -> None:
-    """A policy or an agent that has learned the log, equal to having lived through it."""
+    """Train a policy or an agent on the log, as if it had been running at the time."""
     if len(policies) != 1 or is_fixed(policies[0]):
         raise click.UsageError("fit needs one --policy that learns, such as D-LinUCB")
     rule = rule or ("wait" if wait is None else "assume")
@@ -220,7 +220,7 @@ def fit(
         raise click.UsageError("rule hold is for agents: give --wait and --features")
     one, features = Candidate.parse(policies[0]), features_of(options["features"])
     if wait is not None and features is None:
-        raise click.UsageError("an agent needs --features, and --context where it has one")
+        raise click.UsageError("an agent needs --features, and --context if the log has contexts")
     log, least = open_log(options), 0.0 if features is None else features.bound
 
     def keep(name: str) -> Path | None:

@@ -1,6 +1,6 @@
 """The commands of the decision service: serve, init, check and key.
 
-What they need beyond click is imported when they run, so that the other commands work without it.
+They import everything except click when they run, so that other commands work without the service.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _WrongSettings(click.ClickException):
 
 @contextmanager
 def _service() -> Iterator[None]:
-    """Say what is missing, or wrong, in a line instead of a traceback."""
+    """Print errors in one line instead of a traceback."""
     try:
         from .service.errors import JournalError, ServiceError
         from .service.settings import SettingsError
@@ -53,17 +53,19 @@ def _service() -> Iterator[None]:
 
 @click.command(context_settings=CONTEXT)
 @click.argument("config", type=_EXISTING, required=False)
-@click.option("--listen", metavar="HOST:PORT", help="Where to listen, whatever the file says.")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Address to listen on, instead of the one in CONFIG."
+)
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the journal, whatever the file says.",
+    help="Folder of the journal, instead of the one in CONFIG.",
 )
 def serve(config: Path | None, listen: str | None, data: Path | None) -> None:
-    """Run the decision service of the settings in CONFIG.
+    """Run the decision service with the settings in CONFIG.
 
-    Without CONFIG it runs a policy to try things with, on this machine only, and prints what to
-    paste into another terminal. SIGTERM and Ctrl-C end it: it finishes what is under way.
+    Without CONFIG it runs a demo policy for this machine only, and prints commands to try in
+    another terminal. On SIGTERM or Ctrl-C it finishes the running requests and ends.
 
     \b
     Examples:
@@ -118,9 +120,9 @@ def _greet(settings: Settings, address: str, *, to_try: bool) -> None:
 
 @click.command()
 @click.argument("file", type=_FILE, default=Path("driftbandits.toml"))
-@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def init(file: Path, force: bool) -> None:
-    """Write commented settings of a service to FILE (driftbandits.toml).
+    """Write example settings with comments to FILE (driftbandits.toml).
 
     \b
     Examples:
@@ -131,7 +133,7 @@ def init(file: Path, force: bool) -> None:
         from .service.settings import EXAMPLE, SettingsError
 
         if file.exists() and not force:
-            raise SettingsError(f"{file} exists already; --force replaces it")
+            raise SettingsError(f"{file} already exists; --force replaces it")
         file.write_text(EXAMPLE, encoding="utf-8")
     click.echo(f"written: {file}\nnext: driftbandits check {file}; driftbandits serve {file}")
 
@@ -150,7 +152,9 @@ def check(file: Path) -> None:
         from .service.settings import read_settings
 
         settings = read_settings(file)
-    click.echo(f"{file}: right. Listens on {settings.listen}, journal in {settings.storage.folder}")
+    click.echo(
+        f"{file}: correct. Listens on {settings.listen}, journal in {settings.storage.folder}"
+    )
     for name, policy in settings.policies.items():
         click.echo(f"policy {name}: {policy.learner}, {policy.mode}, waits {policy.wait:g} s")
     for key in settings.keys:
@@ -158,14 +162,16 @@ def check(file: Path) -> None:
 
 
 @click.command()
-@click.option("--name", default="website", show_default=True, help="What it is called in logs.")
+@click.option(
+    "--name", default="website", show_default=True, help="Name of the key in the settings."
+)
 @click.option(
     "--role", type=click.Choice(["reader", "writer", "admin"]), default="writer", show_default=True
 )
-@click.option("--policy", help="Where calls of the Personalizer API with this key go.")
-@click.option("--existing", is_flag=True, help="Ask for a key that you have, to keep using it.")
+@click.option("--policy", help="Policy for calls of the Personalizer API with this key.")
+@click.option("--existing", is_flag=True, help="Ask for a key that you already have.")
 def key(name: str, role: str, policy: str | None, existing: bool) -> None:
-    """Make a key, and print it with the lines for the settings; it is stored nowhere.
+    """Make a key, and print it with its lines for the settings. The key itself is not stored.
 
     \b
     Examples:

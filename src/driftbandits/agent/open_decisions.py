@@ -24,8 +24,8 @@ class OpenDecision:
         deadline: Time at which it closes.
         activated: False while a deferred decision has not been shown.
         reward: The rewards so far, combined; None before the first.
-        learned: What the policy has learned of it so far; None where nothing.
-        settled: Whether the policy was told that this stands.
+        learned: Reward that the policy has learned for it so far; None before the first.
+        settled: Whether the policy knows that ``learned`` is final enough to judge by.
     """
 
     id: str
@@ -40,10 +40,11 @@ class OpenDecision:
 
 
 class OpenDecisions:
-    """Open decisions in the order of their deadlines, and the names of those that closed.
+    """Open decisions in the order of their deadlines, and the names of closed ones.
 
     Waiting times are all the same and time never goes backwards, so a new decision is always the
-    last to close. ``most`` bounds how many are open, ``remember`` how many closed names are known.
+    last to close. At most ``most`` decisions are open, and at most ``remember`` closed names are
+    known.
     """
 
     def __init__(self, *, most: int, remember: int) -> None:
@@ -63,15 +64,27 @@ class OpenDecisions:
         return list(self._closed)
 
     def knows(self, id: str) -> bool:
-        """Whether a decision of this name is open, or closed and remembered."""
+        """Whether a decision with this name is open, or closed and remembered."""
         return id in self._open or id in self._closed
 
+    def fresh(self, ids: Iterable[str | None], *, decided: int) -> list[str]:
+        """Names for new decisions, made up from the number of decisions where none is given."""
+        names = list[str]()
+        for place, id in enumerate(ids):
+            name = f"d{decided + place + 1}" if id is None else id
+            if type(name) is not str or name == "":
+                raise ValueError(f"id must be a text, got {name!r}")
+            if name in names or self.knows(name):
+                raise ValueError(f"id must be new, got {name!r} again")
+            names.append(name)
+        return names
+
     def get(self, id: str) -> OpenDecision | None:
-        """The open decision of this name."""
+        """The open decision with this name; None if there is none."""
         return self._open.get(id)
 
     def add(self, decision: OpenDecision) -> None:
-        """Open a decision; its deadline is not before that of any other."""
+        """Open a decision. Its deadline must not be earlier than any other deadline."""
         self._open[decision.id] = decision
 
     def renew(self, decision: OpenDecision, deadline: float) -> None:
@@ -80,7 +93,7 @@ class OpenDecisions:
         self._open.move_to_end(decision.id)
 
     def due(self, now: float) -> Iterator[OpenDecision]:
-        """Close decisions whose deadline has come, and the oldest where too many are open."""
+        """Close decisions whose deadline has come, and the oldest ones if too many are open."""
         while self.is_due(now):
             first = next(iter(self._open.values()))
             self.close(first.id)

@@ -1,8 +1,8 @@
 """An agent as a file: the declaration, the policy, and every decision that is open.
 
 The format is that of a saved policy (`driftbandits.core.storage`). The arrays of the policy have
-the prefix ``policy.``; those of the open decisions ``open.``, with one row per decision in the
-order in which they close.
+the prefix ``policy.``. Those of the open decisions have the prefix ``open.``, and one row per
+decision, in the order in which decisions close.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _COLUMNS = ("round", "deadline", "activated", "settled", "reward", "learned")
 
 def content(agent: Agent) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """The header and the arrays of an agent."""
-    slots, decisions = agent._catalogue.slots, list(agent._open)
+    slots, decisions = agent._catalogue.slots, list(agent._life.open)
     header, state = agent._policy.content()
     header |= {
         "agent": {
             "features": agent._catalogue.features.to_dict(),
             "slots": None if slots is None else slots.to_dict(),
             "options": agent.options,
-            "now": agent._clock.now,
+            "now": agent._life.clock.now,
             "decided": agent._decided,
             "snapshots": agent._snapshots.every,
-            "delays": [agent._settling.delay, agent._settling.rewards],
+            "delays": [agent._life.settling.delay, agent._life.settling.rewards],
         },
     }
     taken = agent._snapshots.taken
@@ -55,7 +55,7 @@ def content(agent: Agent) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         "open.rows": np.array([entry.row for entry in decisions]).reshape(len(decisions), dim),
         "open.numbers": _numbers(decisions),
         "open.names": _text([[entry.id, entry.action] for entry in decisions]),
-        "closed.names": _text(agent._open.closed),
+        "closed.names": _text(agent._life.open.closed),
         "snapshots.decided": np.array([decided for decided, _ in taken], dtype=np.float64),
         "snapshots.thetas": np.array(thetas).reshape(len(taken), dim),
     }
@@ -63,7 +63,7 @@ def content(agent: Agent) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 
 
 def save(agent: Agent, path: str | os.PathLike[str]) -> None:
-    """Write an agent to ``path``, whole or not at all."""
+    """Write an agent to ``path``: the whole file, or nothing."""
     write_state(path, *content(agent))
 
 
@@ -78,7 +78,7 @@ def from_bytes(kind: type[Agent], name: str, stored: bytes) -> Agent:
 
 
 def changed(agent: Agent, *, floor: float, options: Mapping[str, Any]) -> Agent:
-    """An agent of other options and another floor that knows what ``agent`` knows."""
+    """A copy of ``agent`` with other options and another floor; it keeps what was learned."""
     header, arrays = content(agent)
     before = agent.options
     header["config"] = header["config"] | {"floor": floor}
@@ -112,7 +112,7 @@ def _loaded(
 def restored(
     kind: type[Agent], header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> Agent:
-    """The agent of a header and arrays that `content` made."""
+    """The agent with the header and the arrays that `content` returned."""
     saved = header["agent"]
     own = {
         name.removeprefix(_POLICY): array
@@ -122,12 +122,12 @@ def restored(
     features, slots = Features.from_dict(saved["features"]), saved["slots"]
     agent = kind(features=features, policy=policy_from(header, own), **saved["options"])
     agent._catalogue = Catalogue(features, None if slots is None else SlotTable.from_dict(slots))
-    agent._clock.now, agent._decided = saved["now"], saved["decided"]
+    agent._life.clock.now, agent._decided = saved["now"], saved["decided"]
     for decision in _decisions(arrays, agent._policy.dim):
-        agent._open.add(decision)
-    agent._settling.delay, agent._settling.rewards = saved["delays"]
-    agent._settling.add(entry for entry in agent._open if entry.activated)
-    agent._open.remember_closed(_names(arrays["closed.names"]))
+        agent._life.open.add(decision)
+    agent._life.settling.delay, agent._life.settling.rewards = saved["delays"]
+    agent._life.settling.add(entry for entry in agent._life.open if entry.activated)
+    agent._life.open.remember_closed(_names(arrays["closed.names"]))
     agent._snapshots.every = saved["snapshots"]
     counts = arrays["snapshots.decided"].astype(int).tolist()
     agent._snapshots.taken = list(zip(counts, arrays["snapshots.thetas"], strict=True))
@@ -142,7 +142,7 @@ def _numbers(decisions: Sequence[OpenDecision]) -> Array:
 
 
 def _decisions(arrays: Mapping[str, npt.NDArray[Any]], dim: int) -> list[OpenDecision]:
-    """The open decisions of a file, after a check that they fit each other."""
+    """The open decisions of a file. Checks that their arrays fit each other."""
     names = _names(arrays["open.names"])
     numbers, rows = arrays["open.numbers"], arrays["open.rows"]
     if numbers.shape != (len(names), len(_COLUMNS)) or rows.shape != (len(names), dim):
