@@ -1,4 +1,4 @@
-"""The picture: ratios against their aims, libraries by time and regret, and time against d."""
+"""The picture: numbers compared with their aims, libraries by time and regret, time by d."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLOURS = {"met": "tab:green", "missed": "tab:red", "not judged": "tab:grey"}
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Draw what there are rows for."""
+    """Draw every panel for which there are rows."""
     figure, axes = plt.subplots(1, 3, figsize=(16, 5.5), layout="constrained")
     _aims(axes[0], [row for row in rows if row.aim is not None])
     _libraries(axes[1], [row for row in rows if row.section == "libraries"])
@@ -25,7 +25,7 @@ def draw(rows: list[Row], path: Path) -> None:
 
 
 def _aims(axes: Axes, rows: list[Row]) -> None:
-    """How far beyond its aim each number is; to the right of the line is good."""
+    """How far each number is beyond its aim; right of the line is good."""
     rows = [row for row in rows if row.median > 0]
     for position, row in enumerate(reversed(rows)):
         assert row.aim is not None
@@ -43,7 +43,7 @@ def _aims(axes: Axes, rows: list[Row]) -> None:
 
 
 def _libraries(axes: Axes, rows: list[Row]) -> None:
-    """Regret against time of a round."""
+    """Regret and time per round."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         if "/" not in row.subject:
@@ -55,12 +55,12 @@ def _libraries(axes: Axes, rows: list[Row]) -> None:
         ours = subject.startswith("driftbandits")
         axes.plot(round_time, of["final regret"], "*" if ours else "o", ms=10 if ours else 5)
         axes.annotate(subject, (round_time, of["final regret"]), fontsize=6)
-    axes.set(xscale="log", yscale="log", xlabel="µs a round", ylabel="final regret")
+    axes.set(xscale="log", yscale="log", xlabel="µs per round", ylabel="final regret")
     axes.set_title("Libraries: left and down is better")
 
 
 def _dimension(axes: Axes, rows: list[Row]) -> None:
-    """Time of an update against d, exact and amortised."""
+    """Time per update by d, exact and amortised."""
     for name in ("exact", "amortised"):
         pattern = re.compile(rf"update \+ theta, {name}, d = (\d+)")
         points = [(int(m[1]), row.median) for row in rows if (m := pattern.fullmatch(row.subject))]

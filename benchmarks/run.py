@@ -1,4 +1,4 @@
-"""All sections in one run, and the files that it writes."""
+"""Run all sections, and write the files of results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SECTIONS: tuple[ModuleType, ...] = (
 
 
 def main() -> None:
-    """Measure what was asked for, and write the table, the picture and the numbers."""
+    """Run the chosen sections, and write the table, the picture and the numbers."""
     arguments = _arguments()
     sections = [s for s in SECTIONS if arguments.only in (None, s.NAME)]
     measure(sections, heading=HEADING, quick=arguments.quick, out=arguments.out)
@@ -52,12 +52,12 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
+    parser.add_argument("--quick", action="store_true", help="small sizes, for a quick look")
     parser.add_argument("--only", choices=[s.NAME for s in SECTIONS], help="one section")
     parser.add_argument(
         "--out",
         type=Path,
-        help="folder to write to; unless given, benchmarks/ for a full run of everything, which is "
+        help="folder to write to; by default benchmarks/ for a full run of everything, which is "
         "kept with the code, and results/benchmarks/ otherwise",
     )
     arguments = parser.parse_args()
@@ -66,7 +66,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _place(*, quick: bool, only: str | None) -> Path:
-    """Where results go: what is not a full run leaves those of the last one alone."""
+    """The folder of results; only a full run replaces the results of the last full run."""
     here = Path(__file__).parent
     if only is None and not quick:
         return here

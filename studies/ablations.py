@@ -1,7 +1,7 @@
-"""What each part of `AdaptiveLinUCB` is worth: its regret with one constant changed at a time.
+"""The value of each part of `AdaptiveLinUCB`: its regret with one constant changed at a time.
 
-Ratios of mean regrets to those at the defaults, in the same replications. A part that is worth
-keeping has a ratio above one somewhere, by more than its interval.
+Numbers are mean regrets divided by the mean regret with the defaults, in the same replications. A
+part is worth keeping if, in some environment, its whole interval is above one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MARKS = {
 SEED = 1
 DEFAULTS = "defaults"
 
-# A value that leaves the part out, or doubles or halves it.
+# Values that leave a part out, or double or halve it.
 CHANGES: dict[str, dict[str, Any]] = {
     "no centred bank": {"conviction": 1e9},
     "centred bank at the first sign": {"conviction": 0.0},
@@ -51,7 +51,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "half the prior for no change": {"never": 0.3},
     "no refutation": {"false_alarms": 1e-12},
     "normal tails": {"tail_memory": 1e12},
-    "half the noise memory": {"noise_memory": 50.0},
+    "half the noise memory": {"noise_memory": 100.0},
     "a tenth of the ridge": {"ridge": 0.01},
 }
 SUITE = (
@@ -65,11 +65,11 @@ SUITE = (
     "clicks",
     "sales",
 )
-OUTLIERS = "one reward in 20 far off"  # on either side
+OUTLIERS = "one reward in 20 far off"  # above or below
 
 
 def environments() -> dict[str, Environment]:
-    """Some of the leaderboard's, those of every day, and outliers."""
+    """Some environments of the leaderboard, everyday situations, and outliers."""
     known = suite()
     chosen = {name: prepare({**known[name], "seed": SEED})[0] for name in SUITE}
     places = [*EVERYDAY, *(place for place in OUTLYING if OUTLIERS in place.title)]
@@ -77,7 +77,7 @@ def environments() -> dict[str, Environment]:
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Play, print the table, and write it down; unless it is a quick look, to the page as well."""
+    """Play, print the table, and write it to a file; a full run also updates the page."""
     replications, found = (2 if quick else 100), dict[str, dict[str, Relative]]()
     for name, environment in list(environments().items())[: 2 if quick else None]:
         say(f"{NAME}, {name}")
@@ -100,7 +100,7 @@ def run(*, quick: bool, say: Say) -> list[Row]:
 
 
 def play(environment: Environment, replications: int) -> dict[str, Relative]:
-    """Regret with each change, relative to that at the defaults."""
+    """Regret with each change, relative to the regret with the defaults."""
     policies = {
         label: AdaptiveLinUCB(dim=environment.dim, **change)
         for label, change in {DEFAULTS: {}, **CHANGES}.items()
@@ -117,7 +117,7 @@ def play(environment: Environment, replications: int) -> dict[str, Relative]:
 
 
 def summary(found: Mapping[str, Mapping[str, Relative]]) -> str:
-    """One row per change: the geometric mean over environments, and where it does most."""
+    """One row per change: the geometric mean over environments, and the extreme environments."""
     lines = []
     for label in CHANGES:
         of = {name: ratios[label] for name, ratios in found.items()}

@@ -1,4 +1,4 @@
-"""One study at a time, and the files that it writes."""
+"""Run one study, and write its files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STUDIES: dict[str, ModuleType] = {study.NAME: study for study in (*_REGRET, *_LO
 
 
 def main() -> None:
-    """Play the study that was named, and write its table and its numbers."""
+    """Play the named study, and write its table and its numbers."""
     arguments = _arguments()
     name = arguments.name
     heading = Heading(
@@ -52,16 +52,18 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     parser.add_argument("name", choices=list(STUDIES), help="the study; most take many minutes")
-    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
+    parser.add_argument("--quick", action="store_true", help="small sizes, for a quick look")
     parser.add_argument(
         "--environment",
         action="append",
-        choices=GROUPS["Drift"],  # what others' libraries can play: one noise for all actions
-        help=f"for rivals, one or more times; {', '.join(rivals.ENVIRONMENTS)} unless given",
+        choices=GROUPS[
+            "Drift"
+        ],  # other libraries can play these: the noise is the same for all actions
+        help=f"for rivals, one or more times; by default {', '.join(rivals.ENVIRONMENTS)}",
     )
-    parser.add_argument("--data", type=Path, help="for real-logs: the folder that has them")
+    parser.add_argument("--data", type=Path, help="for real-logs: the folder of the logs")
     parser.add_argument(
-        "--out", type=Path, help="folder to write to; results/studies/NAME unless given"
+        "--out", type=Path, help="folder to write to; by default results/studies/NAME"
     )
     arguments = parser.parse_args()
     if arguments.name == real_logs.NAME and arguments.data is None:

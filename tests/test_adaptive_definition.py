@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB: experts against sums over the whole history."""
+"""AdaptiveLinUCB: compares experts with sums over the whole history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from test_policies_exact import apply
 
 
 def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) -> None:
-    """All that the policy shows, and the sums behind it."""
+    """Compare the outputs and sums of the policy with the truth."""
     state = policy._state
     assert_close(policy.weights, [e.weight for e in truth.banks[truth.moving]], "weights")
     count = len(truth.banks[0])
@@ -61,7 +61,7 @@ def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) ->
 
 
 def follow(seed: int, dim: int, count: int, *, fractional: bool, noise: float | None) -> Definition:
-    """Play a stream, and compare on the way."""
+    """Play a stream, and compare after its events."""
     rng = np.random.default_rng(seed)
     policy, truth = AdaptiveLinUCB(dim=dim, noise=noise), Definition(dim, noise)
     probes = rng.standard_normal((5, dim)) / (3 * dim)
@@ -109,7 +109,7 @@ def test_the_definition_with_outliers_on_both_sides() -> None:
 
 
 def test_the_definition_in_audits() -> None:
-    """Three arms, of which two are played in the first rounds alone."""
+    """Three arms; two of them are played only in the first rounds."""
     policy, truth, rng = AdaptiveLinUCB(dim=3), Definition(3), np.random.default_rng(1)
     arms, audits = np.eye(3), 0
     for t in range(200):

@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB: regret against fixed discounts in hindsight, and what it detects."""
+"""AdaptiveLinUCB: regret against the best fixed discount in hindsight, and detections."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from driftbandits.simulation import Result, simulate
 
 STANDARD_ERRORS = 3.0
 N = 60
-# Finding an arm that turned best unseen is luck: single runs differ by as much as their mean.
+# Finding an unplayed arm that became the best is luck: single runs differ by their mean.
 MORE = {"an action turns best unseen": 400, "stationary": 200}
 
 
 def fixed(dim: int, noise: float, memories: tuple[float, ...]) -> dict[str, Policy]:
-    """D-LinUCB with discounts to choose from in hindsight, and LinUCB; told the noise level."""
+    """D-LinUCB with several discounts, and LinUCB; all know the noise level."""
     policies: dict[str, Policy] = {"LinUCB": LinUCB(dim=dim, noise=noise)}
     for memory in memories:
         policies[f"memory {memory:g}"] = DLinUCB(dim=dim, gamma=1 - 1 / memory, noise=noise)
@@ -108,5 +108,5 @@ def test_detections_follow_changes_and_nothing_else() -> None:
         assert after["replication"].nunique() >= 0.9 * N
     stationary = result("stationary").detections_frame()
     alarms = stationary[stationary["policy"] == "adaptive"]["replication"].nunique()
-    # α(1 + log T) false alarms are the bound; fewer come.
+    # The bound is α(1 + log T) false alarms; there are fewer.
     assert alarms <= N * 0.05 * (1 + math.log(6000))

@@ -1,4 +1,4 @@
-"""Events as values, tables of them, and the floor. That replay is the calls is in the contract."""
+"""Events as values, tables of events, and the floor. The contract tests that a replay is exact."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assert_same_bits(one: Policy, other: Policy) -> None:
 @every_policy
 @pytest.mark.parametrize("dim", [3, 20])
 def test_asking_leaves_no_trace(cls: type[Policy], dim: int) -> None:
-    """Not even in how later sums are rounded."""
+    """Not even in the rounding of later sums."""
     asked, plain = make(cls, dim), make(cls, dim)
     actions = some_actions(np.random.default_rng(0), 3, dim)
     for event in list(life(asked, 80)):
@@ -62,12 +62,12 @@ def test_asking_leaves_no_trace(cls: type[Policy], dim: int) -> None:
                 getattr(asked, name)(actions)
         asked.state()
     for policy in (asked, plain):
-        policy.select(actions)  # which brings what is computed from the sums up to date
+        policy.select(actions)  # updates everything that is computed from the sums
         if hasattr(policy._state, "factor"):
-            # Below the diagonal lies what an earlier factorisation left there; nothing reads it.
+            # Below the diagonal are leftovers of an earlier factorisation; nothing reads them.
             policy._state.factor[:] = np.triu(policy._state.factor)
         if hasattr(policy._state, "work"):
-            policy._state.work[:] = 0.0  # room, which holds nothing between two calls
+            policy._state.work[:] = 0.0  # scratch memory, unused between two calls
     assert_same_bits(asked, plain)
 
 
@@ -102,15 +102,15 @@ BAD: list[tuple[Event, str]] = [
     (Decide([[3.0, 0.0]]), "event 3: actions must have norms of at most action_bound = 1.0, got 3"),
     (Select(np.zeros((0, 2))), r"event 3: actions must have shape \(K, 2\) with K of at least 1"),
     (Decide(np.eye(2), rounds=-1.0), "event 3: rounds must be a finite number, 0 or above, got -1"),
-    (Advance(0.0), "event 3: rounds must be a finite number, above 0, got 0"),
-    (Advance(np.inf), "event 3: rounds must be a finite number, above 0, got inf"),
+    (Advance(0.0), "event 3: rounds must be a finite number above 0, got 0"),
+    (Advance(np.inf), "event 3: rounds must be a finite number above 0, got inf"),
     (Learn([1.0, 0.0], 1.0, 5), "event 3: round must lie between 1 and the open round 4, got 5"),
     (Learn([1.0, 0.0], 1e200, 1), r"event 3: rewards must be at most 1e\+100"),
     (Update([1.0, 0.0], np.nan), "event 3: rewards must be finite"),
     (Amend([1.0, 0.0], 1, 1.0, np.inf), "event 3: new must be finite"),
     (Amend([1.0, 0.0], 0, 1.0, 0.0), "event 3: round must lie between 1"),
     (Decide(np.eye(3)), r"event 3: actions must have length 2, got shape \(3, 3\)"),
-    (Forget([2]), "coordinates must lie from 0 to 1, got 2"),
+    (Forget([2]), "event 3: coordinates must lie from 0 to 1, got 2"),
 ]
 
 
@@ -123,6 +123,49 @@ def test_where_one_event_cannot_be_none_is_applied(event: Event, message: str) -
     with pytest.raises(ValueError, match=message):
         policy.replay([*GOOD, event])
     assert_same_bits(policy, before)
+
+
+UNLIKE_CALLS: list[Event] = [
+    Update(np.zeros((0, 2)), []),
+    Learn(np.zeros((0, 2)), [], 1),
+    Update([1.0, 0.0], [1.0]),
+    Update([[1.0, 0.0]], 1.0),
+    Learn([1.0, 0.0], [1.0], 1),
+    Learn([1.0, 0.0], 1.0, None),
+    Advance("2"),  # type: ignore[arg-type]
+    Advance(True),
+    Advance(None),  # type: ignore[arg-type]
+    Decide(np.eye(2), "1"),  # type: ignore[arg-type]
+    Decide(np.eye(2), True),
+    Amend([1.0, 0.0], 1, "1", 2.0),  # type: ignore[arg-type]
+    Amend([1.0, 0.0], 1, 1.0, None),  # type: ignore[arg-type]
+    Amend([1.0, 0.0], 1, [1.0], 2.0),  # type: ignore[arg-type]
+    Amend([1.0, 0.0], "1", 1.0, 2.0),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("event", UNLIKE_CALLS)
+def test_what_a_call_refuses_a_replay_refuses(event: Event) -> None:
+    """With a message of the same kind, and nothing changed by what came before it."""
+    policy = LinUCB(dim=2)
+    before = policy.copy()
+    with pytest.raises(ValueError, match="event 3: "):
+        policy.replay([*GOOD, event])
+    assert_same_bits(policy, before)
+    policy.replay(GOOD)
+    before = policy.copy()
+    with pytest.raises(ValueError, match="must"):
+        policy.apply(event)
+    assert_same_bits(policy, before)
+
+
+def test_a_wrong_event_is_told_by_its_own_number() -> None:
+    """Not by the number of rewards before it."""
+    batch = Update(np.eye(2), [1.0, 2.0])
+    with pytest.raises(ValueError, match="event 1: rewards must be finite"):
+        LinUCB(dim=2).replay([batch, Update(np.eye(2), [1.0, np.nan])])
+    with pytest.raises(ValueError, match="event 1: round 1 must have an observation"):
+        SWLinUCB(dim=2, window=5).replay([batch, Amend([1.0, 0.0], 1, 0.5, 2.0)])
 
 
 def test_an_amendment_that_finds_nothing_undoes_the_replay() -> None:
@@ -142,7 +185,7 @@ def test_an_operation_that_a_policy_does_not_offer_is_refused_in_replay() -> Non
 
 
 def table(**changes: Any) -> Packed:
-    """Two events that could be."""
+    """Two possible events."""
     whole = Packed(
         kinds=np.array([codes.DECIDE, codes.LEARN]),
         starts=np.array([0, 1]),
@@ -195,7 +238,7 @@ def test_no_events_change_nothing() -> None:
 
 
 def test_threefry_gives_the_known_answers() -> None:
-    """Those that Random123 publishes for threefry2x32 with 20 rounds."""
+    """The answers that Random123 publishes for threefry2x32 with 20 rounds."""
     word = 0xFFFFFFFF
     compiled = getattr(threefry, "py_func", threefry)
     assert compiled(0, 0, 0, 0) == (0x6B200159, 0x99BA4EFE)
@@ -213,9 +256,9 @@ def uniform_of(policy: Policy, index: int) -> float:
 
 @every_policy
 def test_the_floor_by_its_definition(cls: type[Policy]) -> None:
-    """u < ε plays action ⌊K u/ε⌋; propensities are (1 − ε) p + ε/K, p those of the rule.
+    """u < ε plays action ⌊K u/ε⌋; propensities are (1 − ε) p + ε/K, with p from the rule.
 
-    Where p has no closed form, it is that given the rule's draw.
+    If p has no closed form, it is the probability given the rule's draw.
     """
     floored, plain = (make(cls, 3, floor=floor, seed=9) for floor in (0.4, 0.0))
     rng = np.random.default_rng(1)
@@ -235,7 +278,7 @@ def test_the_floor_by_its_definition(cls: type[Policy]) -> None:
 
 
 def test_the_floor_plays_every_action_as_often_as_it_says() -> None:
-    """Within 4.5 standard errors, for each of five actions: a chance of 3e-5 to fail."""
+    """Within 4.5 standard errors for each of five actions; fails by chance with 3e-5."""
     policy, count, floor, rounds = LinUCB(dim=2, floor=0.25), 5, 0.25, 20_000
     actions = np.array([[1.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.2, 0.2], [0.1, 0.0]])
     outcomes = policy.replay([Decide(actions) for _ in range(rounds)])
@@ -247,9 +290,9 @@ def test_the_floor_plays_every_action_as_often_as_it_says() -> None:
 
 
 def test_inverse_propensities_are_unbiased_for_a_rule_that_draws_itself() -> None:
-    """Mean of 1[a = k]/p is one for every action that has a chance, within 4.5 standard errors.
+    """The mean of 1[a = k]/p is one for every action with p > 0, within 4.5 standard errors.
 
-    Without a floor the second action has none: with no data yet, its width is that of the first.
+    Without a floor the second action has p = 0: before any data, its width equals the first one's.
     """
     rounds, count = 20_000, 3
     actions = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])

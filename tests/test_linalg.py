@@ -1,4 +1,4 @@
-"""The compiled linear algebra against numpy, in every dimension that its loops tell apart."""
+"""Compares the compiled linear algebra with numpy, in all dimensions that its loops distinguish."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftbandits.core import linalg
+from driftbandits.core.linalg.rows import inner, inner_two
 
 RIDGE = 0.3
 every_dim = pytest.mark.parametrize("dim", [*range(1, 14), 31, 32])
 
 
 def problem(dim: int, count: int = 21) -> tuple[Any, Any, Any]:
-    """A positive semidefinite matrix, R of it with the ridge, and columns."""
+    """A positive semidefinite matrix, its factor R with the ridge, and columns."""
     rng = np.random.default_rng(dim)
     roots = rng.normal(size=(dim, dim))
     gram = roots @ roots.T
-    factor = np.full((dim, dim), np.nan)  # below the diagonal nothing may be read
+    factor = np.full((dim, dim), np.nan)  # entries below the diagonal must not be read
     linalg.cholesky(np.triu(gram), RIDGE, factor)
     return gram, factor, rng.normal(size=(dim, count))
 
@@ -59,6 +60,14 @@ def test_solving_for_a_vector_and_for_columns(dim: int) -> None:
     np.testing.assert_allclose(solved[:dim, 0], white, rtol=1e-11, atol=1e-12)
     linalg.unwhiten_columns(factor, solved)
     np.testing.assert_allclose(solved[:dim], expected, rtol=1e-10, atol=1e-12)
+
+
+@every_dim
+def test_two_inner_products_at_once_have_the_bits_of_two(dim: int) -> None:
+    row, other, vector = np.random.default_rng(dim).normal(size=(3, dim))
+    expected = inner(row, vector), inner(other, vector)
+    assert inner_two(row, other, vector) == expected
+    np.testing.assert_allclose(expected, [row @ vector, other @ vector], rtol=1e-12, atol=1e-12)
 
 
 @every_dim

@@ -1,4 +1,4 @@
-"""What was chosen, by index or by name: numbers that are names, names that nobody has, gaps."""
+"""Choices by index or by name: numbers as names, unknown names, gaps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from driftbandits.logs import Log, LogError
 
 
 def frame(chosen: Any, **columns: Any) -> pd.DataFrame:
-    """Rows of a log, one a minute, with these choices."""
+    """Rows of a log, one per minute, with these choices."""
     rows = len(chosen)
     time, reward = 60.0 * np.arange(rows), np.arange(rows) % 2.0
     base = {"time": time, "chosen": chosen, "propensity": 0.5, "reward": reward}
@@ -22,13 +22,13 @@ def frame(chosen: Any, **columns: Any) -> pd.DataFrame:
 
 
 def played(log: Log) -> list[str]:
-    """Names of what was chosen."""
+    """Names of the chosen actions."""
     labels = [k for batch in log.batches() for k in batch.labels[batch.played]]
     return [log.action_names[k] for k in labels]
 
 
 def test_numbers_that_are_names_may_be_floats() -> None:
-    # A column of whole numbers with a gap is one of floats in pandas.
+    # In pandas, a column of whole numbers with a gap has floats.
     chosen = np.array([1.0, 3.0, np.nan, 2.0])
     sets: Any = [[1, 2, 3]] * 4
     rows = frame(chosen, actions=sets)
@@ -43,7 +43,7 @@ def test_numbers_that_are_names_may_be_floats() -> None:
 
 @pytest.mark.parametrize("late_first", [False, True])
 def test_what_a_number_means_is_decided_at_the_start(late_first: bool, tmp_path: Path) -> None:
-    # Names are met on the way here, so an integer is an index, whatever the first rows offer.
+    # Here names are found while reading, so an integer is an index, whatever the first rows offer.
     features = Features(action={"size": Number(0, 1)})
 
     def offered(*names: str) -> list[dict[str, Any]]:
@@ -57,7 +57,7 @@ def test_what_a_number_means_is_decided_at_the_start(late_first: bool, tmp_path:
     expected = [one[0]["id"] for one in sets]
     assert played(log) == expected
     assert played(log) == expected
-    # Names that are declared are no matter of what was met.
+    # Declared names do not depend on the rows.
     named = frame([int(name) for name in expected], actions=sets)
     assert played(Log.open(named, features=features, arms=("0", "1", "7"))) == expected
 
@@ -68,7 +68,7 @@ def test_batches_without_any_choice_do_not_stop_a_command(gap: Any) -> None:
     log = Log.open(frame(chosen), arms=("a", "b"), on_bad="drop")
     assert played(log) == ["a", "b"] * 64
     assert log.findings.counts == {"chosen is missing": 64}
-    with pytest.raises(LogError, match="has names such as 'x', and none is that of an action"):
+    with pytest.raises(LogError, match="has names such as 'x', and none of them is an action"):
         Log.open(frame([gap, "x", "y"]), arms=("a", "b"), on_bad="drop").check()
 
 

@@ -1,4 +1,4 @@
-"""The command group ``log``: files in, tables and pictures out, refusals in words."""
+"""The commands ``log``: they read files, write tables and pictures, and explain refusals."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_value(log: Path, tmp_path: Path) -> None:
 
 
 def test_a_learning_policy_that_is_refused_leaves_the_others(log: Path, tmp_path: Path) -> None:
-    # One meets an action that is longer than it was told, one cannot be made at all.
+    # One policy meets an action above its bound; the other cannot be made at all.
     short, wrong = "LinUCB:action_bound=0.1", "D-LinUCB:gamma=2.0"
     words = [word for name in ("uniform", short, wrong, "LinUCB") for word in ("--policy", name)]
     result = run("value", log, "--out", tmp_path, *words)
@@ -179,7 +179,7 @@ def test_wrong_input_is_a_sentence(
     bare = tmp_path / "bare.parquet"
     pd.read_parquet(log).drop(columns="propensity").to_parquet(bare)
     failure("value", bare)
-    assert "ask for estimated ones by name" in capsys.readouterr().err
+    assert "ask for estimated ones" in capsys.readouterr().err
     bad = tmp_path / "bad.parquet"
     pd.read_parquet(log).assign(propensity=0.0).to_parquet(bad)
     failure("check", bad)

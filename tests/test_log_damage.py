@@ -1,4 +1,4 @@
-"""Files and rows that are damaged: named, dropped by choice, and never a crash."""
+"""Damaged files and rows are named, can be dropped, and never cause a crash."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write(frame: pd.DataFrame, path: Path) -> bytes:
 
 
 def damaged(raw: bytes, rng: np.random.Generator) -> bytes:
-    """The bytes, cut off, overwritten, with a hole, or with a piece doubled."""
+    """The bytes, truncated, overwritten, with a hole, or with a piece doubled."""
     data, at = bytearray(raw), int(rng.integers(len(raw)))
     kind = rng.integers(4)
     if kind == 0:
@@ -113,7 +113,7 @@ def test_a_text_that_is_no_number_is_a_bad_row_and_an_empty_one_is_missing() -> 
         reward=FRAME["reward"].astype(str), propensity=FRAME["propensity"].astype(str)
     )
     frame.loc[4, "reward"], frame.loc[5, "reward"], frame.loc[9, "propensity"] = "free", "", "half"
-    with pytest.raises(LogError, match="row 5: reward is no finite number"):
+    with pytest.raises(LogError, match="row 5: reward is not a finite number"):
         list(Log.open(frame).batches())
     log = Log.open(frame, on_bad="drop")
     (batch,) = log.batches()

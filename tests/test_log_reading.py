@@ -1,4 +1,4 @@
-"""Logs in every format and layout give the same rows, and rows that cannot be right are named."""
+"""Logs in all formats and layouts give the same rows, and wrong rows are named."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("chosen", {"chosen": -1}, "chosen is outside the set: no action of the set"),
     ("arrival", {"reward_time": -1.0}, "reward before its decision"),
     ("time", {"time": 3600.0}, "time goes backwards"),
-    ("reward", {"reward": np.inf}, "reward is no finite number"),
+    ("reward", {"reward": np.inf}, "reward is not a finite number"),
     ("actions", {"actions": [[np.nan, 0.0]] * 3}, "an action has entries that are not finite"),
     ("id", {"id": "7"}, "duplicate id: 7"),
 ]
@@ -208,7 +208,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
         Log.open(frame, reward="click")
     with pytest.raises(LogError, match="no column 'p'"):
         Log.open(frame, propensity="p")
-    with pytest.raises(LogError, match="no known ending"):
+    with pytest.raises(LogError, match="no known file extension"):
         Log.open(tmp_path / "log.txt")
     with pytest.raises(FileNotFoundError, match="there is no file"):
         Log.open(tmp_path / "log.csv")

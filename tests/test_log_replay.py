@@ -1,4 +1,4 @@
-"""Policies in a log: replay on the real clock, lives lived again, and sums in pieces."""
+"""Policies on a log: replay on the real clock, exact reruns, and sums in pieces."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def live(
 ) -> tuple[pd.DataFrame, float]:
     """The log and the mean expected reward of a policy that decides itself.
 
-    Rewards come late. It learns from each of its rounds with probability ``learns``. With
-    ``assume`` it learns 0 at once, and amends that when the reward comes.
+    Rewards come late. The policy learns from each of its rounds with probability ``learns``. With
+    ``assume`` it learns 0 at once, and amends it when the reward comes.
     """
     rng = np.random.default_rng([seed, 11])
     rounds = len(w.frame)
@@ -83,7 +83,7 @@ def test_a_life_lived_again_has_the_same_bits(name: str, rows: int, rule: str) -
 
 def test_fit_refuses_what_it_cannot_live() -> None:
     frame = world(rounds=20).frame
-    with pytest.raises(ValueError, match="has dim = 2, the log vectors of 3"):
+    with pytest.raises(ValueError, match="has dim = 2, the log has dim = 3"):
         Log.open(frame).fit(LinUCB(dim=2))
     aggregated = frame.assign(count=2.0)
     with pytest.raises(CannotAnswer, match="one decision per row"):
@@ -95,7 +95,7 @@ def test_rejected_rows_move_the_clock() -> None:
     seen: list[Any] = []
 
     class Watched(DLinUCB):
-        """Remembers rounds of what it learns."""
+        """Remembers the rounds of the rewards that it learns."""
 
         def update(self, actions: Any, rewards: Any, *, round: Any = None) -> None:
             seen.append(round)
@@ -106,10 +106,10 @@ def test_rejected_rows_move_the_clock() -> None:
     assert (
         found.acceptance["D"] == len(seen) / 400 or found.acceptance["D"] == (len(seen) + 1) / 400
     )
-    # A uniform logger over five actions agrees in a fifth of the rows: 4 standard errors of 2%.
+    # A uniform logger over five actions agrees in a fifth of the rows, within 4 errors of 2%.
     assert abs(found.acceptance["D"] - 0.2) < 0.08
-    assert max(seen) > 350  # rounds are rows of the log, not rows that were accepted
-    assert policy.round == 1  # the policy that was handed in is left alone
+    assert max(seen) > 350  # rounds count all rows of the log, not only accepted rows
+    assert policy.round == 1  # the given policy is not changed
 
 
 def test_replay_is_its_definition() -> None:
@@ -119,7 +119,7 @@ def test_replay_is_its_definition() -> None:
     twin, weights, rewards = policy.copy(), [], w.frame["reward"].to_numpy()
     for t in range(300):
         actions = np.ascontiguousarray(w.actions[t])
-        if t:  # the reward before came at once
+        if t:  # the previous reward came at once
             before = np.ascontiguousarray(w.actions[t - 1, w.frame["chosen"][t - 1]])
             twin.update(before, float(rewards[t - 1]), round=t)
         weights.append(5.0 * (twin.select(actions) == w.frame["chosen"][t]))
@@ -229,8 +229,8 @@ def test_a_simulator_from_the_log_follows_the_truth() -> None:
 
 @pytest.mark.thorough
 def test_full_traffic_holds_what_a_live_policy_earns() -> None:
-    # Jumps, slow drift, and an adaptive logger, three logs each. At 95%, fewer than 7 of 9 have
-    # odds of 1 in 120.
+    # Jumps, slow drift, and an adaptive logger, three logs each. At 95%, fewer than 7 of 9 have a
+    # chance of 1 in 120.
     settings = (SETTINGS[0], SETTINGS[7], SETTINGS[8])
     found = [outcome(setting, seed) for setting in settings for seed in range(3)]
     assert sum(one.full_held for one in found) >= 7
@@ -250,7 +250,7 @@ def test_full_traffic_is_replay_and_what_the_model_adds() -> None:
     log, policy = Log.open(w.frame), DLinUCB(dim=3, gamma=0.95, noise=0.3, action_bound=9.0)
     found = log.replay({"D": policy})
     plain, full = found.of("D"), found.of("D", FULL)
-    assert full["estimate"] > plain["estimate"]  # it learned from a fifth of the rows
+    assert full["estimate"] > plain["estimate"]  # plain replay learned from a fifth of the rows
     assert full["high"] - full["low"] > plain["high"] - plain["low"]
     without = log.replay({"D": policy}, full_traffic=False)
     assert FULL not in set(without.table["estimator"])
@@ -268,7 +268,7 @@ def test_full_traffic_is_replay_and_what_the_model_adds() -> None:
     )
     unsure = Log.open(rare, arms=20).replay({"D": DLinUCB(dim=20, gamma=0.99, noise=0.1)})
     assert any("too few rewards" in words for words in unsure.refused)
-    # Every answer says whose value it is.
+    # Every answer names its policy.
     assert found.sentences[0].startswith("D would have earned")
     assert "by a model of the log" in found.sentences[0]
     for one in (found, few):
@@ -291,7 +291,7 @@ def test_lives_in_the_model_are_plays_of_it() -> None:
 def test_rewards_of_the_model_come_as_late_as_those_of_the_log() -> None:
     w = world(kind="rotate", rounds=300, noise=0.3, delay=20_000.0)
     policy = POLICIES["D-LinUCB"]()
-    # The same choices and rewards as a life in the world itself, with its noise.
+    # The same choices and rewards as a run in the world itself, with its noise.
     noise = np.random.default_rng([0, 11])
     draws = np.empty((300, 1))
     for t in range(300):

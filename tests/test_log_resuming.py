@@ -1,4 +1,4 @@
-"""Questions that were interrupted go on where they were, and cutting changes no answer."""
+"""Interrupted questions continue where they stopped, and interruptions change no answer."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work is written down after every batch."""
+    """Save the work after every batch."""
     monkeypatch.setattr(resuming, "_SECONDS", 0.0)
     monkeypatch.setattr(resuming, "_TIMES", 0.0)
 
@@ -68,7 +68,7 @@ def _open(frame: pd.DataFrame, rows: int = 90) -> Log:
 
 
 def _interrupted(ask: Ask, log: Log, path: Path, after: int) -> None:
-    """Ask, and stop after so many calls of progress."""
+    """Ask, and stop after a number of calls of progress."""
     calls = 0
 
     def stop(done: int, total: int | None) -> None:
@@ -83,14 +83,14 @@ def _interrupted(ask: Ask, log: Log, path: Path, after: int) -> None:
 
 
 def _resumed(ask: Ask, log: Log, path: Path, **options: Any) -> tuple[Any, list[int]]:
-    """The answer, and the rows that progress was told of."""
+    """The answer, and the rows reported to progress."""
     seen: list[int] = []
     found = ask(log, resume=path, progress=lambda done, total: seen.append(done), **options)
     return found, seen
 
 
 def same(found: Any, expected: Any) -> None:
-    """Equal, numbers to 1e-12 of their size."""
+    """Whether two answers are equal, numbers up to 1e-12 relative."""
     if isinstance(expected, dict):
         assert found.keys() == expected.keys()
         for key in expected:
@@ -127,7 +127,7 @@ def _agent() -> Agent:
 
 @pytest.fixture(scope="module")
 def recorded() -> Any:
-    """What another agent lived through; rewards come late, or never."""
+    """The recorded events of another agent; rewards come late or never."""
     recorder = Recorder(Agent(features=TOPICS, policy=LinUCB(dim=TOPICS.dim), wait=500.0))
     articles = {"a": {"topic": "sport"}, "b": {"topic": "arts"}, "c": {"topic": "law"}}
     coming: list[tuple[float, Any, float]] = []
@@ -159,7 +159,7 @@ def test_the_life_of_an_agent_goes_on(recorded: Any, tmp_path: Path) -> None:
 
 
 def _counted(name: str, asked: list[str]) -> Ask:
-    """A question that is counted; the first one after values is an interruption."""
+    """A question that is counted; it raises `Stop` while "value" has been asked once."""
     ask = getattr(Log, name)
 
     def counted(self: Log, *arguments: Any, **options: Any) -> Any:
@@ -234,7 +234,7 @@ def test_a_snapshot_names_no_class_from_elsewhere() -> None:
     back = restored(tree, arrays, {})
     assert back["a"] == [1.0, None, "x"]
     np.testing.assert_array_equal(back[1, 2], np.eye(2))
-    with pytest.raises(StateFileError, match="no part of work under way"):
+    with pytest.raises(StateFileError, match="cannot be part of saved work"):
         restored({"object": [], "kind": "subprocess:Popen"}, {}, None)
 
 

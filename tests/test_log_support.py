@@ -1,4 +1,4 @@
-"""What a log cannot answer: policies that play what the logger never did."""
+"""Questions that a log cannot answer: policies with actions that the logger never played."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def test_an_action_that_was_never_played_has_no_value() -> None:
         assert np.isnan([found.of(policy, name)["high"] for name in (*BOTH, "DM")]).all()
         assert np.isnan(found.of(policy, "DR", "100 h")["estimate"])
         words = next(line for line in found.refused if line.startswith(policy))
-        assert f"{share} of what it plays are actions that the log never played (c)" in words
+        assert f"{share} of its plays are actions that the log never played (c)" in words
     # Rewards lie within bounds whatever is played: this interval says no more than that.
     assert list(found.of("new", "IPS, anytime")[["low", "high"]]) == [0.0, 1.0]
     third = found.of("all three", "IPS, anytime")
     assert third["low"] < 0.3 < 0.3 + 1.0 / 3.0 < third["high"]  # c may earn 0, and may earn 1
     assert found.of("old")["low"] < 0.6 < found.of("old")["high"]
     assert not any(line.startswith("old") for line in found.refused)
-    # The best candidate elsewhere is one that the log can judge.
+    # ``lost`` compares only with candidates that the log can judge.
     only = log.value({"old": "action:b"}, period="100")
     assert found.lost == only.lost is not None
 
 
 def test_rows_that_never_agree_leave_the_model_alone() -> None:
     w = world(rounds=300, noise=0.3)
-    frame = w.frame.assign(propensity=1.0)  # a logger that draws no lots
+    frame = w.frame.assign(propensity=1.0)  # a logger without randomness
 
     def another(_: LogReader, batch: Batch) -> Any:
         out = np.zeros(int(batch.size.sum()))
@@ -77,7 +77,7 @@ def test_rare_actions_that_chance_left_out_are_named_and_no_more() -> None:
     found = Log.open(frame, arms=arms).value({"u": "uniform"})
     assert found.of("u")["low"] < 1.0 < found.of("u")["high"]
     unseen = arms - frame["chosen"].nunique()
-    share = f"{unseen / arms:.2%} of what it plays"
+    share = f"{unseen / arms:.2%} of its plays"
     assert any(share in line and f"and {unseen - 5} more" in line for line in found.warnings)
 
 

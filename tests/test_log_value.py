@@ -1,4 +1,4 @@
-"""Values against their formulas, and against worlds whose truth is known."""
+"""Compares values with their formulas, and with worlds whose truth is known."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_model_sees_nothing_later() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("logger", ["uniform", "adaptive"])
 def test_right_propensities_make_up_for_a_wrong_model(logger: str) -> None:
-    # The level moves by ten times the differences, and the model, which has none, follows it badly.
+    # The level moves ten times as much as the differences; the model has no level, and fits badly.
     level = 3.0 * np.sin(np.arange(400) / 20.0)
     found: dict[str, list[float]] = {"IPS": [], "DR": []}
     for seed in range(120):
@@ -132,7 +132,7 @@ def test_weekly_intervals_cover(logger: str, explore: float) -> None:
                 row = values.of("pi", estimator, f"{week * size} h")
                 hits[estimator].append(bool(row["low"] <= expected <= row["high"]))
     for estimator, found in hits.items():
-        # Binomial error of 95% in 180 weeks, at odds of 1 in 1,000 for each side.
+        # Binomial error of 95% in 180 weeks, with a chance of 1 in 1,000 for each side.
         least = stats.binom.ppf(0.001, len(found), 0.95)
         assert sum(found) >= least, (estimator, sum(found), len(found))
 
@@ -205,7 +205,7 @@ def test_a_log_says_what_it_cannot_answer() -> None:
     )
     assert any("estimated" in line for line in estimated.warnings)
     played = [row[c] for row, c in zip(frame["actions"], frame["chosen"], strict=True)]
-    with pytest.raises(CannotAnswer, match="the played ones alone"):
+    with pytest.raises(CannotAnswer, match="only the played ones"):
         Log.open(frame.assign(x=played), action="x").value({"u": "uniform"})
     found = Log.open(frame).value({"u": "uniform"})
     assert "reward_bounds" in found.refused[0]
@@ -237,7 +237,7 @@ def test_moments_of_a_mean_are_their_definitions() -> None:
 
 
 def test_pieces_far_from_zero_merge_as_their_rows_do() -> None:
-    # The definition in exact arithmetic: fractions.
+    # The definition in exact arithmetic, with fractions.
     rng, n = np.random.default_rng(6), 90
     reward, weight = 1e6 + 0.3 * rng.normal(size=n), rng.choice([0.5, 1.0, 2.0], n)
     numbers = np.stack([np.ones(n), reward, weight, weight * reward, reward, reward + 1.0], axis=1)

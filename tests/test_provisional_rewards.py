@@ -1,4 +1,4 @@
-"""Rewards that are assumed, amended, and judged once they are settled."""
+"""Rewards that are assumed, amended, and judged when they are settled."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_nothing_is_judged_before_it_is_settled() -> None:
 
 
 def assert_same_sums(policy: AdaptiveLinUCB, other: AdaptiveLinUCB) -> None:
-    """Of the anchored bank, in which they are exact; rewards are kept less the first of them."""
+    """Compare the anchored bank, whose sums are exact; rewards are stored minus the first one."""
 
     def sums(state: State) -> dict[str, Floats]:
         units = state.facts[::2, UNIT]
@@ -60,7 +60,7 @@ def assert_same_sums(policy: AdaptiveLinUCB, other: AdaptiveLinUCB) -> None:
 
 
 def settled_later(change: bool) -> tuple[AdaptiveLinUCB, AdaptiveLinUCB]:
-    """Two lives: zeros are assumed and amended at once, or the reward is; then it is settled."""
+    """Two runs: a zero is learned and amended at once, or the reward is; later it settles."""
     amended, told = (AdaptiveLinUCB(dim=2, provisional=True) for _ in range(2))
     arms, waiting = np.eye(2), deque[tuple[int, int, float]]()
     for t, (arm, reward) in enumerate(stream(200, change=change), start=1):
@@ -89,7 +89,7 @@ def test_a_change_is_seen_through_settled_rewards_alone() -> None:
 
 
 def test_delays_decide_when_decisions_are_settled() -> None:
-    """At three mean delays, at the deadline before any reward, and never later than that."""
+    """After three mean delays; at the deadline if there was no reward yet; never later."""
     policy = AdaptiveLinUCB(dim=1, provisional=True)
     settling = Settling(wait=10.0, provisional=True)
 
@@ -108,9 +108,9 @@ def test_delays_decide_when_decisions_are_settled() -> None:
     assert settled([0.0, 0.5], now=9.9) == [False, False]
     assert settled([], now=10.5) == []
     late = OpenDecision(id="d", action="a", row=np.ones(1), round=1.0, deadline=20.0)
-    settling.rewarded(late, now=12.0)  # two units after it was made
+    settling.rewarded(late, now=12.0)  # two units after the decision
     assert settled([11.0, 12.5], now=18.0) == [True, False]
-    settling.rewarded(late, now=30.0)  # a mean of eleven, above the wait
+    settling.rewarded(late, now=30.0)  # now the mean is eleven, above the wait
     assert settled([14.0], now=23.9) == [False]
     assert settled([15.0], now=24.5) == [False]
 
@@ -131,13 +131,13 @@ def test_the_agent_makes_rewards_provisional_where_it_assumes_them() -> None:
 
 
 def test_rewards_at_once_are_judged_at_once() -> None:
-    """Also those that the agent hears of at the very moment of the decision."""
+    """Also rewards that arrive at the very time of the decision."""
     features = Features(per_action=PerAction(slots=2))
     agent = Agent(features=features, policy=AdaptiveLinUCB(dim=features.dim), wait=1000.0)
     for t in range(100):
         choice = agent.decide({}, ["a", "b"], now=float(t))
         agent.reward(choice.id, float(t % 2), now=float(t))
-    settled = [entry.settled for entry in agent._open]
+    settled = [entry.settled for entry in agent._life.open]
     assert settled == [True] * 99 + [False]
 
 

@@ -1,4 +1,4 @@
-"""The journal as a log: the same rows, and `driftbandits log` answers from them."""
+"""The journal as a log: the same rows, and `driftbandits log` can read them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_rows_of_an_earlier_declaration_are_left_out(tmp_path: Path) -> None:
 
 
 def test_the_log_commands_run_on_it(tmp_path: Path) -> None:
-    """A policy that only explores, and payoffs that turn half-way: the log knows both."""
+    """A policy that only explores, and payoffs that change half-way: the log shows both."""
     path = tmp_path / "journal.sqlite"
     desk = Desk(SQLiteStore(path), learner="Random", floor=1.0, config={}, wait=1000.0)
     rng = np.random.default_rng(5)
@@ -154,6 +154,6 @@ def test_errors_are_messages(journal: Path, tmp_path: Path) -> None:
     other.write_text("not a database, but long enough to be one " * 50)
     code, text = run("verify", other)
     assert code == 1
-    assert "is damaged or no journal" in text
+    assert "is damaged or not a journal" in text
     code, text = run("export", journal, tmp_path / "x.parquet", "--policy", "q")
     assert (code, "the journal has no policy 'q'" in text) == (1, True)

@@ -1,4 +1,4 @@
-"""What a command does, answers and refuses."""
+"""Commands of the house: effects, answers and refusals."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_rewards_are_learned_once() -> None:
     assert desk.reward(made, 1.0) == "learned"
     state = desk.house._state.policies["p"].agent.policy.state()
     assert desk.reward(made, 1.0) == "duplicate"
-    with pytest.raises(ConflictingReward, match=r"has the reward 1\.0 already, got 0\.5"):
+    with pytest.raises(ConflictingReward, match=r"already has the reward 1\.0, got 0\.5"):
         desk.reward(made, 0.5)
     for name, array in desk.house._state.policies["p"].agent.policy.state().items():
         np.testing.assert_array_equal(array, state[name])
@@ -123,10 +123,10 @@ def test_shadow_mode_shows_the_baseline() -> None:
     ("learner", "floor"), [("LinUCB", 0.3), ("D-RandLinUCB", 0.3), ("Random", 0.1)]
 )
 def test_propensities_match_frequencies(learner: str, floor: float) -> None:
-    """Counts of the shown actions against the sum of their recorded probabilities, by χ².
+    """χ² test of the counts of shown actions against the sums of their recorded probabilities.
 
-    The terms are differences of martingales: under the hypothesis each count has mean zero and at
-    most the variance of independent draws. One test in 10,000 fails by chance.
+    The terms are martingale differences: under the hypothesis each has mean zero, and at most the
+    variance of independent draws. One test in 10,000 fails by chance.
     """
     config = {"gamma": 0.99} if learner.startswith("D-") else {}
     desk = Desk(learner=learner, floor=floor, config=config, rule="wait")
@@ -156,7 +156,7 @@ def test_actions_are_described_once() -> None:
     assert desk.decide(["long"], context={}).action == "long"
     own = NamedAction(id="short", features={"length": 1})
     assert sorted(desk.decide([own, "long"], context={}).ranking) == ["long", "short"]
-    desk.house.put_action("p", "long", {"length": 9})  # the same again writes nothing down
+    desk.house.put_action("p", "long", {"length": 9})  # no change, so nothing is recorded
     assert desk.house.policy("p").actions == 1
     desk.house.remove_action("p", "long")
     with pytest.raises(UnknownAction):
@@ -190,7 +190,7 @@ def test_blocks_of_actions_are_bounded() -> None:
     ("request_", "message"),
     [
         ({"actions": []}, "at least one action"),
-        ({"actions": ["a", "a"]}, "ids of their own"),
+        ({"actions": ["a", "a"]}, "different ids"),
         ({"actions": ["a"], "exclude": ["a"]}, "must have 1 that can be shown, got 0"),
         ({"actions": ["a"], "context": {"age": 3}}, "age"),
         ({"actions": ["a"], "event_id": ""}, "event_id must be a text of 1 to 256"),
@@ -215,7 +215,7 @@ def test_bad_requests_change_nothing(request_: dict[str, Any], message: str) -> 
 def test_bad_rewards_change_nothing(value: float) -> None:
     desk = Desk(rewards="sum")
     made = desk.decide().event_id
-    desk.clock.now += 200.0  # a reward would close it
+    desk.clock.now += 200.0  # a reward would close the decision
     before = desk.house.to_bytes()
     with pytest.raises(BadRequest, match="reward must be"):
         desk.reward(made, value)
@@ -326,7 +326,7 @@ def test_a_policy_without_features_hashes_everything() -> None:
 def test_ids_made_here_carry_the_number_of_the_record() -> None:
     desk = Desk()
     assert desk.decide(event_id="e3").event_id == "e3"
-    assert desk.decide().event_id == "e3-"  # record 3, and its plain name is taken
+    assert desk.decide().event_id == "e3-"  # record 3, but the name e3 is taken
     assert desk.decide().event_id == "e4"
 
 

@@ -1,4 +1,4 @@
-"""From a journal back to the state, bit for bit; and what is refused on the way."""
+"""Recovery of the state from a journal, bit for bit, and refusals of damaged journals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 
 
 def busy(desk: Desk, steps: int = 150) -> None:
-    """A life with rewards on time, late and never, deferred decisions and excluded actions."""
+    """A history with rewards on time, late and never, deferred decisions and excluded actions."""
     rng = np.random.default_rng(3)
     waiting = list[str]()
     for step in range(steps):
@@ -82,7 +82,7 @@ def test_commits_take_snapshots() -> None:
 
 
 def test_snapshots_are_rarer_where_many_decisions_are_open() -> None:
-    """After n records n − 1 decisions are open: each snapshot comes at about twice the records."""
+    """After n records n − 1 decisions are open, so n about doubles from snapshot to snapshot."""
     desk = Desk(snapshot_every=10, wait=1e6)
     made = set[int]()
     for _ in range(100):
@@ -129,7 +129,7 @@ def test_a_snapshot_from_elsewhere_is_used_and_reported() -> None:
 
 
 def rebuilt(bodies: list[bytes]) -> MemoryStore:
-    """A journal of other records whose chain is in order."""
+    """A journal with other records and a correct chain."""
     forged = MemoryStore()
     forged.append(entry_of(1, 1.0, bodies, GENESIS))
     return forged
@@ -155,7 +155,7 @@ def test_verify_notices_an_answer_that_was_not_given() -> None:
 
 
 def test_a_replay_learns_what_was_shown() -> None:
-    """On another processor a choice may come out differently; what was shown is what counts."""
+    """On another processor a choice may differ; the replay learns the action that was shown."""
     desk = Desk(floor=0.5, rule="wait")
     answer = desk.decide()
     desk.reward(answer.event_id, 1.0)
@@ -194,7 +194,7 @@ def test_missing_and_swapped_records_are_noticed() -> None:
         store._entries = damaged
         with pytest.raises(DamagedJournal):
             recover(store)
-    store._entries = entries[:-1]  # the end is missing, but the store knows how far it had come
+    store._entries = entries[:-1]  # the end is missing, but the store knows its last record
     with pytest.raises(DamagedJournal, match="must end at record"):
         recover(store)
 
@@ -214,7 +214,7 @@ def test_pruning_keeps_the_journal_verifiable(tmp_path: Path) -> None:
     assert desk.house.prune(days=3) == old
     assert store.first == old + 1
     alive = desk.house.to_bytes()
-    with pytest.raises(ConflictingEvent, match="before the time that the journal keeps"):
+    with pytest.raises(ConflictingEvent, match="older than the records that the journal keeps"):
         desk.decide(event_id=first.event_id)
     desk.house.close()
     with closing(SQLiteStore(tmp_path / "journal.sqlite")) as again:
@@ -226,7 +226,7 @@ def test_pruning_keeps_the_journal_verifiable(tmp_path: Path) -> None:
 
 
 def test_the_snapshot_that_the_oldest_record_follows_is_kept() -> None:
-    """Also where it is not the last of its day, and more of them follow."""
+    """Even if it is not the last of its day, and more snapshots follow."""
     desk = Desk()
     desk.clock.now = 20 * 86_400.0
     desk.decide()

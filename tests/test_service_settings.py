@@ -1,4 +1,4 @@
-"""Settings: one TOML file, checked before anything starts; and the commands around it."""
+"""Settings in one TOML file, checked before anything starts, and their commands."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def run(*arguments: str, answer: str = "") -> tuple[int, str]:
 def test_init_writes_what_check_finds_right(tmp_path: Path) -> None:
     path = tmp_path / "service.toml"
     assert run("init", str(path))[0] == 0
-    assert run("init", str(path)) == (2, f"Error: {path} exists already; --force replaces it\n")
+    assert run("init", str(path)) == (2, f"Error: {path} already exists; --force replaces it\n")
     assert run("init", str(path), "--force")[0] == 0
     code, said = run("check", str(path))
     assert code == 0

@@ -1,4 +1,4 @@
-"""Every store keeps the contract; the SQLite file also guards itself, and reads older versions."""
+"""Every store keeps the contract; SQLite files also detect damage and read older versions."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
     other = apsw.Connection(str(path))
     other.execute("CREATE TABLE t(x)")
     other.close()
-    with pytest.raises(JournalError, match="is a database, but no journal"):
+    with pytest.raises(JournalError, match="is a database, but not a journal"):
         SQLiteStore(path)
     path.write_text("a text\n" * 100)
-    with pytest.raises(DamagedJournal, match="damaged or no journal"):
+    with pytest.raises(DamagedJournal, match="damaged or not a journal"):
         SQLiteStore(path)
 
 
@@ -114,7 +114,7 @@ def test_version_0_is_brought_up_to_date(tmp_path: Path) -> None:
     """`tests/data/journal_version_0.py` wrote the file, with the tables of version 0."""
     path = tmp_path / "journal.sqlite"
     path.write_bytes(VERSION_0.read_bytes())
-    for _ in range(2):  # brought up to date, and opened as it is then
+    for _ in range(2):  # upgraded first, then opened again
         with closing(SQLiteStore(path)) as store:
             records = [decode(body) for _, _, body in records_of(store.entries())]
             assert [record.time for record in records] == [1.0, 2.0, 3.0, 4.5]
@@ -126,7 +126,7 @@ def test_version_0_is_brought_up_to_date(tmp_path: Path) -> None:
 
 
 def test_a_deleted_log_is_noticed(tmp_path: Path) -> None:
-    """Whoever deletes the write-ahead log of a killed process deletes acknowledged records."""
+    """Deleting the write-ahead log of a killed process deletes acknowledged records."""
     path = tmp_path / "journal.sqlite"
     writer = (
         "import os\n"
@@ -170,7 +170,7 @@ def test_a_backup_has_what_is_appended_meanwhile(tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "backup.sqlite")) as copy:
         assert copy.last == number + 1
         assert len(list(records_of(copy.entries()))) == number + 1
-    with pytest.raises(BackupFailed, match="exists already"):
+    with pytest.raises(BackupFailed, match="already exists"):
         next(store.backup(tmp_path / "backup.sqlite"))
     with pytest.raises(BackupFailed, match="cannot be written"):
         next(store.backup(tmp_path / "nowhere" / "backup.sqlite"))

@@ -1,4 +1,4 @@
-"""Saved policies: they go on bit for bit, and a file that is not whole is refused."""
+"""Saved policies continue bit for bit, and incomplete files are refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def members(path: Path) -> dict[str, Any]:
-    """The arrays of a saved file, header and all."""
+    """The arrays of a saved file, including the header."""
     with np.load(path) as archive:
         return {name: archive[name] for name in archive.files}
 
@@ -91,7 +91,7 @@ def test_every_truncation_is_refused(saved: Path) -> None:
 
 
 def test_every_flipped_byte_is_refused_or_harmless(saved: Path) -> None:
-    """The archive's checksums cover the data; the rest is dates, offsets and names."""
+    """The archive's checksums cover the data; the rest are dates, offsets and names."""
     whole, expected = saved.read_bytes(), load(saved).state()
     for position in range(0, len(whole), 7):
         damaged = bytearray(whole)
@@ -157,7 +157,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 def test_nobody_is_told_to_unpickle_a_text(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(StateFileError, match="it is no archive"):
+    with pytest.raises(StateFileError, match="it is not an archive"):
         load(tmp_path / "notes.txt")
 
 
@@ -231,7 +231,7 @@ BAD_ARRAYS = [
 
 @pytest.mark.parametrize("change", BAD_ARRAYS)
 def test_arrays_that_cannot_be_the_state_are_refused(saved: Path, change: Any) -> None:
-    """Among them counters that would have compiled code read beyond an array."""
+    """For example counters that would make compiled code read beyond an array."""
     rewrite(saved, change(members(saved)))
     with pytest.raises(StateFileError, match=r"valid SWLinUCB: .*(array|state)"):
         load(saved)
@@ -247,7 +247,7 @@ def test_a_pool_that_cannot_be_is_refused(tmp_path: Path, index: int, value: flo
 
 
 class Trap:
-    """Leaves a mark where it is unpickled."""
+    """Leaves a mark if it is unpickled."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark
@@ -358,11 +358,11 @@ def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
-    """As root, a save to /dev/null would have replaced it for everybody."""
+    """As root, a save to /dev/null would have replaced it for all users."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         LinUCB(dim=2).save(tmp_path / "pipe")
-    with pytest.raises(StateFileError, match="no regular file"):
+    with pytest.raises(StateFileError, match="not a regular file"):
         load(tmp_path / "pipe")
 
 
@@ -430,7 +430,7 @@ def test_a_kill_during_save_never_leaves_a_broken_file(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_save_left_is_removed(tmp_path: Path) -> None:
-    """And what others are writing meanwhile is not."""
+    """And files that others are writing are not removed."""
     path = tmp_path / "state.npz"
     command = [sys.executable, "-c", HALF_WAY, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -472,7 +472,7 @@ def test_threads_that_save_to_one_file_leave_a_whole_one(tmp_path: Path) -> None
 
 
 def _wait_for_change(path: Path) -> None:
-    """Until the process that saves has saved once more."""
+    """Wait until the saving process has saved once more."""
     before = path.stat().st_mtime_ns if path.exists() else None
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -483,7 +483,7 @@ def _wait_for_change(path: Path) -> None:
 
 
 def test_a_policy_takes_back_its_own_earlier_state() -> None:
-    """Also where arrays have grown since."""
+    """Even if arrays have grown since."""
     for cls in POLICIES.values():
         policy = cls.tuned(PROBLEM)
         states = []
@@ -500,7 +500,7 @@ def test_a_policy_takes_back_its_own_earlier_state() -> None:
 
 
 class Bolder(DLinUCB):
-    """A policy of one's own that nobody registered."""
+    """A user's policy that is not registered."""
 
 
 def test_an_unregistered_policy_is_saved_and_loaded(tmp_path: Path) -> None:

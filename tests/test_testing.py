@@ -1,4 +1,4 @@
-"""The shipped contract: policies that break a promise are caught, each by the check for it."""
+"""The shipped contract: a policy that breaks a promise fails the check of this promise."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from driftbandits.core.clock import CLOCK
 from driftbandits.core.compiling import kernel
 from driftbandits.core.entry_points import Kernels
 from driftbandits.core.linalg import argmax, cholesky, column_products, solve
+from driftbandits.core.randomness import stream_state, uniform
 from driftbandits.testing import POLICY_CHECKS, ContractError, check_policy
 from driftbandits.testing.contract import hold
 
@@ -49,7 +50,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
 
 @kernel
 def learn_without_age(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
-    """Every reward has the weight of one on time."""
+    """Every reward gets the weight of a reward that came on time."""
     for i in range(action.size):
         s.moment[i] += reward * action[i]
         for j in range(i, action.size):
@@ -68,7 +69,7 @@ def advance(p: Parameters, s: State, rounds: float) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class IgnoresAge(Policy):
-    """Greedy over discounted sums; correct where rewards are on time."""
+    """Greedy over discounted sums; correct only if rewards are on time."""
 
     label: ClassVar[str] = "ignores age"
     summary: ClassVar[str] = "forgets to look at the age of a reward"
@@ -95,7 +96,7 @@ class IgnoresAge(Policy):
 
 
 def test_a_policy_that_ignores_the_age_of_rewards_is_broken() -> None:
-    """And no other promise is."""
+    """It breaks this promise and no other."""
     with pytest.raises(ContractError) as caught:
         check_policy(IgnoresAge(dim=3))
     first, *broken = str(caught.value).splitlines()
@@ -106,11 +107,173 @@ def test_a_policy_that_ignores_the_age_of_rewards_is_broken() -> None:
 
 def test_one_that_says_so_is_not() -> None:
     class Honest(IgnoresAge):
-        """Greedy; late rewards weigh too much, as it says."""
+        """Greedy; late rewards weigh too much, and it declares this."""
 
         late_rewards: ClassVar[str] = "counts as if it were new"
 
     CHECKS["late_rewards_count_as_on_time"](Honest(dim=3))
+
+
+@kernel
+def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
+    weight = p.gamma**age
+    for i in range(action.size):
+        s.moment[i] += weight * reward * action[i]
+        for j in range(i, action.size):
+            s.gram[i, j] += weight * action[i] * action[j]
+
+
+@kernel
+def prepare_and_fade(p: Parameters, s: State) -> None:
+    """It changes sums, and may run more often than there are decisions."""
+    for i in range(s.moment.size):
+        s.moment[i] *= 0.999
+    cholesky(s.gram, 1.0, s.factor)
+    solve(s.factor, s.moment, s.theta)
+
+
+@kernel
+def amend_by_whole_rounds(
+    p: Parameters, s: State, action: Array, old: float, new: float, age: float
+) -> bool:
+    weight = p.gamma ** np.floor(age)
+    for i in range(action.size):
+        s.moment[i] += weight * (new - old) * action[i]
+    return True
+
+
+@kernel
+def forget_and_keep_some(p: Parameters, s: State, mask: Array) -> None:
+    """It leaves something in V, which shows once more is learned."""
+    for i in range(s.moment.size):
+        if mask[i] != 0.0:
+            s.moment[i] = 0.0
+        for j in range(i, s.moment.size):
+            if mask[i] != 0.0 or mask[j] != 0.0:
+                s.gram[i, j] = 1.0 if i == j else 0.0
+
+
+class FadesWhenAsked(IgnoresAge):
+    kernels: ClassVar[Kernels] = Kernels(
+        "fades_when_asked", Parameters, State, choose, learn, advance, prepare_and_fade
+    )
+
+    @property
+    def theta(self) -> Array:
+        with self._alone():
+            self._prepare()
+            return np.array(self._state.theta)
+
+
+class AmendsByWholeRounds(IgnoresAge):
+    kernels: ClassVar[Kernels] = Kernels(
+        "amends_by_whole_rounds",
+        Parameters,
+        State,
+        choose,
+        learn,
+        advance,
+        prepare,
+        amend=amend_by_whole_rounds,
+    )
+
+
+class KeepsSome(IgnoresAge):
+    kernels: ClassVar[Kernels] = Kernels(
+        "keeps_some",
+        Parameters,
+        State,
+        choose,
+        learn,
+        advance,
+        prepare,
+        forget=forget_and_keep_some,
+    )
+
+
+class DrawingState(NamedTuple):
+    counters: Array
+    gram: Array
+    moment: Array
+    factor: Array
+    theta: Array
+    random: Any
+
+
+@kernel
+def choose_or_draw(
+    p: Parameters, s: DrawingState, columns: Array, scratch: Array, scores: Array
+) -> int:
+    """The best guess, and in three of ten rounds any action."""
+    column_products(s.theta, columns, scores)
+    u = uniform(s.random)
+    return min(int(u / 0.3 * scores.size), scores.size - 1) if u < 0.3 else argmax(scores)
+
+
+@kernel
+def too_sure(
+    p: Parameters,
+    s: DrawingState,
+    columns: Array,
+    scratch: Array,
+    scores: Array,
+    rule: int,
+    chances: Array,
+) -> None:
+    """As if it were two of ten."""
+    for k in range(chances.size):
+        chances[k] = 0.2 / chances.size
+    chances[argmax(scores)] += 0.8
+
+
+class TellsNoDraws(IgnoresAge):
+    """Its propensities are those of a rule that does not draw."""
+
+    kernels: ClassVar[Kernels] = Kernels(
+        "tells_no_draws", Parameters, DrawingState, choose_or_draw, learn, advance, prepare
+    )
+
+    def _initial_state(self) -> Any:
+        return DrawingState(*super()._initial_state(), stream_state(self.seed, "draws"))
+
+    def _reseed(self, replication: int) -> None:
+        self._state.random[:] = stream_state(self.seed, "draws", replication)
+
+
+class TooSure(TellsNoDraws):
+    kernels: ClassVar[Kernels] = Kernels(
+        "too_sure",
+        Parameters,
+        DrawingState,
+        choose_or_draw,
+        learn,
+        advance,
+        prepare,
+        propensities=too_sure,
+    )
+
+
+class DrawsTheSame(TellsNoDraws):
+    """All its replications draw the same numbers."""
+
+    def _reseed(self, replication: int) -> None:
+        return
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check"),
+    [
+        (FadesWhenAsked, "asking_changes_no_decision"),
+        (AmendsByWholeRounds, "amended_is_as_if_learned_so"),
+        (KeepsSome, "forgotten_is_as_if_zero"),
+        (TellsNoDraws, "propensities_are_those_of_the_draws"),
+        (TooSure, "propensities_are_those_of_the_draws"),
+        (DrawsTheSame, "fresh_has_seen_nothing"),
+    ],
+)
+def test_kernels_that_break_a_promise_are_caught(wrong: type[IgnoresAge], check: str) -> None:
+    with pytest.raises(ContractError):
+        CHECKS[check](wrong(dim=3))
 
 
 class LearnsLateAsNew(DLinUCB):

@@ -1,8 +1,8 @@
-"""Named arrays in one archive, in NumPy's ``.npz`` format: nothing pickled, all of it verified.
+"""Named arrays in one archive, in NumPy's ``.npz`` format: no pickles, every byte verified.
 
 ``np.savez`` and ``np.load`` are not used. Before NumPy 2.2, ``savez(allow_pickle=False)`` writes an
-array called ``allow_pickle``. ``load`` believes the shape that a member claims: it reserves memory
-for it, and compares the checksum only if it reads the member to its end.
+array called ``allow_pickle``. ``load`` trusts the shape that a member claims: it reserves memory
+for that shape, and compares the checksum only if it reads the member to its end.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def write_arrays(file: BinaryIO, arrays: Mapping[str, npt.NDArray[Any]]) -> None
 def read_arrays(content: bytes) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an archive that `write_arrays` or ``np.savez`` wrote.
 
-    Raises an exception of any kind where the archive is damaged or forged. The arrays together
-    are never larger than ``content``.
+    Raises an exception of any kind if the archive is damaged or forged. The arrays together are
+    never larger than ``content``.
     """
     if not content.startswith(b"PK"):
-        raise ValueError("it is no archive")
+        raise ValueError("it is not an archive")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         _check_sizes(members, len(content))
@@ -48,14 +48,14 @@ def read_arrays(content: bytes) -> dict[str, npt.NDArray[Any]]:
     if len(arrays) < len(members):
         raise ValueError("several members have the same name")
     named = {name.removesuffix(_SUFFIX): array for name, array in arrays.items()}
-    # NumPy before 2.2 wrote this one beside the arrays that it was given.
+    # NumPy before 2.2 wrote this array beside those that it was given.
     if "allow_pickle" in named and named["allow_pickle"].dtype == np.bool_:
         del named["allow_pickle"]
     return named
 
 
 def _check_sizes(members: list[zipfile.ZipInfo], limit: int) -> None:
-    """Refuse what could become larger than the file: compressed, or overlapping, members."""
+    """Refuse compressed or overlapping members: they could become larger than the file."""
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"member {member.filename} is compressed")
@@ -64,7 +64,7 @@ def _check_sizes(members: list[zipfile.ZipInfo], limit: int) -> None:
 
 
 def _parse(member: zipfile.ZipInfo, content: bytes) -> npt.NDArray[Any]:
-    """The array of a member, whose shape must account for every byte."""
+    """The array of one member; its type and shape must account for every byte."""
     if not member.filename.endswith(_SUFFIX) or len(content) != member.file_size:
         raise ValueError(f"member {member.filename} is not an array")
     stream = io.BytesIO(content)
@@ -77,7 +77,7 @@ def _parse(member: zipfile.ZipInfo, content: bytes) -> npt.NDArray[Any]:
     data = content[stream.tell() :]
     if any(length < 0 for length in shape) or len(data) != math.prod(shape) * dtype.itemsize:
         raise ValueError(
-            f"member {member.filename} has {len(data)} bytes, not those of {dtype}{shape}"
+            f"member {member.filename} has {len(data)} bytes, which do not fit {dtype}{shape}"
         )
     array = np.frombuffer(data, dtype).reshape(shape, order="F" if in_columns else "C")
     return array.copy()  # a buffer of bytes cannot be written to

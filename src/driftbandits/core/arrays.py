@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-# A setting that is not zero lies between these: products of a few of them stay in range.
+# A setting is zero or lies between these, so that products of a few settings stay in range.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 # Every integer up to this one is a float64.
@@ -18,9 +18,9 @@ LARGEST_WHOLE = 2**53
 
 
 def plain(value: Any) -> Any:
-    """A number of numpy's as Python's; anything else as it is.
+    """A numpy number as a Python number; anything else unchanged.
 
-    numpy's short numbers and its integers overflow where Python's do not, mostly in silence.
+    numpy's integers and short floats overflow, mostly silently, where Python's do not.
     """
     if isinstance(value, np.floating):
         return float(value)
@@ -28,7 +28,7 @@ def plain(value: Any) -> Any:
 
 
 def positive(name: str, value: float) -> None:
-    """Refuse a value that is not a number above zero, or that is too small or large to compute."""
+    """Refuse a value that is not a number above zero, or is too small or large to compute with."""
     if not (_is_number(value) and value > 0 and value < math.inf):
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
     _in_range(name, value)
@@ -49,7 +49,7 @@ def finite(name: str, value: float) -> None:
 
 
 def open_unit(name: str, value: float) -> None:
-    """Refuse a value outside the open interval (0, 1), or too close to 0 to compute."""
+    """Refuse a value outside the open interval (0, 1), or too close to 0 to compute with."""
     if not (_is_number(value) and 0 < value < 1):
         raise ValueError(f"{name} must lie in (0, 1), got {value!r}")
     _in_range(name, value)
@@ -59,7 +59,7 @@ def _in_range(name: str, value: float) -> None:
     if not SMALLEST <= plain(value) <= LARGEST:
         rule = f"at least {SMALLEST:g}" if value < 1 else f"at most {LARGEST:g}"
         raise ValueError(
-            f"{name} must be {rule}, got {_shown(value)}: what is computed from it would overflow"
+            f"{name} must be {rule}, got {_shown(value)}: computations with it would overflow"
         )
 
 
@@ -85,10 +85,10 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def numbers(name: str, value: Any) -> Array:
-    """``value`` as a contiguous, writeable float64 array, of whatever shape and finite or not.
+    """``value`` as a contiguous, writeable float64 array, of any shape, finite or not.
 
-    Other layouts would have to be compiled for, which takes seconds and comes unawaited. Text,
-    dates, complex numbers and gaps are refused, which numpy would turn into numbers in silence.
+    Any other layout would trigger a slow compilation. Text, dates, complex numbers and missing
+    entries are refused: numpy would silently turn them into numbers.
     """
     try:
         array = np.asarray(value)
@@ -100,6 +100,29 @@ def numbers(name: str, value: Any) -> Array:
         return np.require(array, np.float64, ["C", "W"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None
+
+
+def number(name: str, value: Any) -> float:
+    """``value`` as one float, finite or not; what `numbers` refuses is refused."""
+    array = numbers(name, value)
+    if array.ndim > 0:
+        raise ValueError(f"{name} must be one number, got shape {array.shape}")
+    return float(array)
+
+
+def observations(dim: int, actions: Any, rewards: Any) -> tuple[Array, Array]:
+    """An action (d,) and its reward, or (n, d) and (n,), as (n, d) and (n,) of whatever values."""
+    rows, values = numbers("actions", actions), numbers("rewards", rewards)
+    shape = rows.shape
+    if rows.ndim == 1:
+        rows = rows.reshape(1, -1)
+    if rows.ndim != 2 or rows.shape[1] != dim or len(rows) == 0:
+        raise ValueError(
+            f"actions must have shape ({dim},) or (n, {dim}) with n of at least 1, got {shape}"
+        )
+    if values.shape != shape[:-1]:
+        raise ValueError(f"rewards must have shape {shape[:-1]}, got {values.shape}")
+    return rows, values.reshape(-1)
 
 
 def float_array(name: str, value: Any, *, ndim: int) -> Array:

@@ -1,6 +1,6 @@
 """The everyday calls of a policy, one template each.
 
-`driftbandits.core.entry_points` puts a policy's own kernels in the place of the names below.
+`driftbandits.core.entry_points` replaces the placeholders below with a policy's own kernels.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from .arrays import Array
 from .checks import LARGEST_REWARD, admissible, panel, transpose
 from .clock import CLOCK, can_close
 from .exploring import explored, mix_floor
-from .packing import CHANGED, FRESH, STALE, claim, release
+from .packing import CHANGED, FRESH, LOOKED_AT, STALE, claim, release
 
 # What an entry point returns instead of a result, with nothing changed.
 REFUSED = -1  # the input is not admissible
 FULL = -2  # an array has to grow first
-STUCK = -3  # the clock cannot move by so much
+STUCK = -3  # the clock cannot move that far
 
 
 def _unbound(*arguments: Any) -> Any:
-    """Placeholder in the templates below, which `entry_points` replaces by a policy's own."""
+    """Placeholder that `entry_points` replaces with a policy's kernel."""
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
 unpack = choose = learn = advance = prepare = late = _unbound
-propensities = fits = amend = forget = _unbound
+propensities = fits = amend = forget = begin_look = end_look = _unbound
 
 
 def select_template(packed: Array, actions: Array) -> int:
@@ -66,8 +66,8 @@ def decide_template(
 ) -> int:
     """Like `select_template`; then close ``rounds`` rounds.
 
-    Fills ``scores`` and the propensities ``chances``, both (K,), and ``before`` (1,) with the clock
-    before: asked for outside of this call, it might be that of another thread's decision.
+    Fills ``scores`` and the propensities ``chances``, both (K,). ``before`` (1,) gets the clock
+    before the decision: outside of this call, another thread could have moved it.
     """
     if not admissible(packed, actions):
         return REFUSED
@@ -99,9 +99,10 @@ def decide_template(
 def learn_one_template(
     packed: Array, action: Array, reward: float, rounds: float, observed: float
 ) -> int:
-    """Close ``rounds`` rounds, then learn a reward: of the last one, or if none, of ``observed``.
+    """Close ``rounds`` rounds, then learn a reward.
 
-    1 if done; otherwise REFUSED, FULL or STUCK.
+    The reward belongs to the last round that was closed; if ``rounds`` is 0, to the round
+    ``observed``. Returns 1 if done; otherwise REFUSED, FULL or STUCK.
     """
     if not (admissible(packed, action.reshape((1, action.size))) and abs(reward) <= LARGEST_REWARD):
         return REFUSED
@@ -128,11 +129,12 @@ def learn_many_template(
 ) -> int:
     """Close ``rounds`` rounds, then learn from every row from ``start`` on.
 
-    Where none is closed, the rows are those of the rounds ``observed``, (n,) or one for all.
+    If ``rounds`` is 0, the rows belong to the rounds ``observed``: (n,), or one for all.
 
-    Returns how many are learned by now, fewer than all where an array has to grow first; or
-    REFUSED or STUCK, with nothing changed. ``start`` is 0, or what an earlier call returned. A call
-    that has begun and not finished keeps its claim: nobody else's comes in between.
+    Returns the number of rows learned so far. If that is fewer than all, an array has to grow
+    first; call again with ``start`` set to the returned number. In between, the call keeps its
+    claim on the policy, so that no other call can come between. REFUSED and STUCK mean that
+    nothing has changed.
     """
     if start == 0:
         if not admissible(packed, actions):
@@ -164,7 +166,7 @@ def learn_many_template(
 
 
 def advance_template(packed: Array, rounds: float) -> int:
-    """Close ``rounds`` rounds: 1, or FULL or STUCK."""
+    """Close ``rounds`` rounds. Returns 1, FULL or STUCK."""
     claim(packed)
     parameters, state = unpack(packed)
     done = 1 if can_close(state.counters[CLOCK], rounds) else STUCK
@@ -178,10 +180,16 @@ def advance_template(packed: Array, rounds: float) -> int:
 
 
 def prepare_template(packed: Array) -> None:
-    """Compute what `choose` reads; the caller has claimed the array, and releases it."""
-    parameters, state = unpack(packed)
-    prepare(parameters, state)
-    packed[STALE] = FRESH
+    """Compute what properties read, if the sums have changed; later decisions stay the same.
+
+    The caller has claimed the array, and releases it.
+    """
+    if packed[STALE] == CHANGED:
+        parameters, state = unpack(packed)
+        begun = begin_look(parameters, state)
+        prepare(parameters, state)
+        end_look(parameters, state, begun)
+        packed[STALE] = LOOKED_AT
 
 
 def amend_template(packed: Array, action: Array, old: float, new: float, observed: float) -> int:

@@ -1,14 +1,16 @@
 """Compiled code on disk: a cache that may be missing, full or damaged, and never stops a call.
 
-One file holds one compiled function for one signature:
+One file holds one compiled function for one signature, or one suite of functions:
 
     SHA-256 of the rest | a line (version of numba, stamp of the sources, key) | the code, pickled
 
 numba finds the folder: ``NUMBA_CACHE_DIR`` if it is set, then the package's own, then the user's. A
-folder that cannot be written to is good enough if it holds compiled code already: that of an image
-whose file system is read-only.
-Its own files have no checksum, and a second file that lists them: a flipped bit would run, and two
-processes that write at once can leave the list of one with the code of the other.
+read-only folder will do if it already holds compiled code, as in an image with a read-only file
+system.
+
+numba's own cache files are not used. They have no checksum, so a flipped bit would run. And a
+second file lists them: two processes that write at once can leave the list of one with the code of
+the other.
 """
 
 from __future__ import annotations
@@ -35,17 +37,17 @@ _NumbaFiles: Any = CompileResultCacheImpl
 
 
 class CacheWarning(RuntimeWarning):
-    """Compiled code could not be kept on disk or read from there, and is made again."""
+    """Compiled code could not be written to disk or read from it, and is compiled again."""
 
 
 class DamagedError(Exception):
-    """A file that is not what was written."""
+    """A file whose content is not what was written."""
 
 
 def disk_cache(function: FunctionType, stamp: str, *, suite: bool = False) -> Any:
-    """The cache for a compiled function, valid while ``stamp`` stays; where numba looks for one.
+    """The cache for a compiled function, valid while ``stamp`` stays the same.
 
-    For a ``suite``, that of all its functions, in one file under the name of the first.
+    For a ``suite``, one file holds all its functions, under the name of the first.
     """
     try:
         return _SuiteCache(function, stamp) if suite else _DiskCache(function, stamp)
@@ -57,7 +59,7 @@ _said: set[str] = set()
 
 
 def _say_once(problem: str) -> None:
-    """Warn of a problem that every further function would have too."""
+    """Warn about a problem once: every further function would have it too."""
     if problem in _said:
         return
     _said.add(problem)
@@ -70,17 +72,17 @@ def _say_once(problem: str) -> None:
 
 
 class _NoCache(_NumbaNoCache):  # type: ignore[misc]
-    """Where nothing can be kept; said when the first function is needed, not on import."""
+    """Stands in if nothing can be cached; warns at the first call, not on import."""
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
         _say_once(
-            "compiled code cannot be kept: neither the folder of driftbandits nor the user's cache "
-            "folder can be written to"
+            "compiled code cannot be cached: neither the folder of driftbandits nor the user's "
+            "cache folder can be written to"
         )
 
 
 def _or_readable(locator: Any) -> Any:
-    """A way in which numba finds a folder, content with one that can only be read."""
+    """numba's ``locator`` of a folder, which also accepts a read-only one with compiled code."""
 
     class Locator(locator):  # type: ignore[misc]
         def ensure_cache_path(self) -> None:
@@ -98,7 +100,7 @@ class _Files(_NumbaFiles):  # type: ignore[misc]
 
 
 class _SuiteFiles(_Files):
-    """The same, for a whole suite."""
+    """Like `_Files`, for a whole suite."""
 
     def reduce(self, compiled: Compiled) -> Any:
         return reduced(compiled)
@@ -111,7 +113,7 @@ class _SuiteFiles(_Files):
 
 
 class _DiskCache(_NumbaCache):  # type: ignore[misc]
-    """numba's cache, with files of our own, from which no error reaches a caller."""
+    """numba's cache with the files of `CacheFiles`; no error of theirs reaches a caller."""
 
     _impl_class = _Files
 
@@ -122,7 +124,7 @@ class _DiskCache(_NumbaCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:  # what is damaged can fail in any way
+        except Exception as error:  # a damaged file can fail in any way
             warnings.warn(
                 f"compiled code in {self._cache_path} cannot be used and is made again: {error}",
                 CacheWarning,
@@ -133,7 +135,7 @@ class _DiskCache(_NumbaCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except Exception as error:  # the code is compiled, and only that matters now
+        except Exception as error:  # the code is compiled; the call can go on without a cache
             reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             _say_once(f"compiled code cannot be written to {self._cache_path}: {reason}")
 
@@ -150,7 +152,7 @@ class CacheFiles:
         self.stamp = stamp
 
     def load(self, key: Any) -> Any:
-        """What `save` wrote under ``key``; None where there is nothing, or of other sources."""
+        """What `save` wrote under ``key``; None if there is no file, or it has other sources."""
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
@@ -170,7 +172,7 @@ class CacheFiles:
             file.write(hashlib.sha256(body).digest() + body)
 
     def current(self) -> bool:
-        """Whether there is a file of the present sources, for any key."""
+        """Whether there is a file from the present sources, for any key."""
         begin = repr((numba.__version__, self.stamp))[:-1].encode()
         for path in self._folder.glob(f"{self._name}.*.nbc"):
             with suppress(OSError), path.open("rb") as file:

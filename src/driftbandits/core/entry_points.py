@@ -1,4 +1,4 @@
-"""The compiled side of a policy: a few functions of its own, and what Python calls made of them.
+"""The compiled side of a policy: its kernels, and the entry points that Python calls.
 
 A policy brings named tuples for its parameters (floats) and its state (arrays), and these kernels.
 Required:
@@ -11,30 +11,33 @@ Required:
     advance(parameters, state, rounds)
         close rounds: move the clock in ``state.counters[CLOCK]``, and forget
 
-Optional, with a default each:
+Optional; each has a default:
 
     prepare(parameters, state)
         compute what `choose` reads (a factor, an estimate, a radius) from the sums. Called before a
         choice if the sums have changed, perhaps more often: it depends on the state alone, and
         draws nothing
+    begin_look(parameters, state) -> number, end_look(parameters, state, number)
+        called before and after a `prepare` that is for a property, where something has to be put
+        back so that later decisions stay the same
     propensities(parameters, state, columns, scratch, scores, rule, chances)
-        fill ``chances`` (K,) with the probability that `choose` gives each column; called after it
-        has filled ``scores`` and given ``rule``. NaN where there is no closed form. Without it: 1
-        for ``rule`` and 0 for the others, for rules that draw nothing
+        fill ``chances`` (K,) with the probability that `choose` picks each column; called after
+        `choose` has filled ``scores`` and returned ``rule``. NaN where there is no closed form.
+        Default, for rules that draw nothing: 1 for ``rule`` and 0 for the others
     late(parameters, state, age)
-        note that an observation comes in that no closing round comes with; called before `learn`
+        note that an observation arrives without a round closing; called before `learn`
     misses(parameters, state, theta) -> bool
-        whether the confidence set does not hold ``theta``. Without it there is no such set
+        whether ``theta`` lies outside the confidence set. Default: there is no such set
     fits(parameters, state, rounds) -> bool
         whether the arrays have room for one more observation and for what ``rounds`` rounds may
-        add. Where it says no, Python makes room (`Policy._grown`) and the call goes on. Without it
-        no array grows
+        add. If not, Python makes room (`Policy._grown`) and the call goes on. Default: no array
+        ever grows
     amend(parameters, state, action, old, new, age) -> bool
-        replace the reward ``old`` of an observation made ``age`` rounds ago by ``new``;
-        False where no such observation is known. Without it amendments are refused
+        replace the reward ``old`` of an observation made ``age`` rounds ago with ``new``;
+        False if no such observation is known. Default: amendments are refused
     forget(parameters, state, mask)
-        clear what is known along the coordinates where ``mask`` (d,) is 1: as if every action had
-        had a zero there. Without it this is refused
+        clear what is known along the coordinates where ``mask`` (d,) is 1, as if every action had
+        had a zero there. Default: refused
 
 The object, the simulator, replay and the service call these same functions.
 """
@@ -73,8 +76,19 @@ def nothing_to_prepare(parameters: Any, state: Any) -> None:
 
 
 @lean_kernel
+def begin_any_look(parameters: Any, state: Any) -> float:
+    """For policies whose `prepare` leaves nothing behind that later ones read."""
+    return 0.0
+
+
+@lean_kernel
+def end_any_look(parameters: Any, state: Any, begun: float) -> None:
+    """For these policies too."""
+
+
+@lean_kernel
 def late_is_no_matter(parameters: Any, state: Any, age: float) -> None:
-    """For policies that count rounds alone."""
+    """For policies to which late observations make no difference."""
 
 
 @lean_kernel
@@ -132,6 +146,8 @@ class Kernels(NamedTuple):
     fits: Callable[..., bool] = always_fits
     amend: Callable[..., bool] = cannot_amend
     forget: Callable[..., None] = cannot_forget
+    begin_look: Callable[..., float] = begin_any_look
+    end_look: Callable[..., None] = end_any_look
 
 
 class EntryPoints(NamedTuple):
@@ -158,8 +174,8 @@ _PLAY = (
     *(_INTEGERS, _INTEGERS, _MATRIX, int64),
 )
 
-# What is compiled together: the everyday calls, and what not everybody needs. A simulation that
-# records estimates needs `prepare`, and no other everyday call.
+# Each suite is compiled as a whole. The everyday calls form one suite; calls that few programs need
+# have their own. A simulation that records estimates needs `prepare`, and no other everyday call.
 _SUITES: tuple[dict[str, tuple[Callable[..., Any], tuple[Any, ...]]], ...] = (
     {
         "select": (select_template, (_VECTOR, _MATRIX)),

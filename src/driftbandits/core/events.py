@@ -1,7 +1,7 @@
-"""What can happen to a policy, as plain values; and many of them as arrays.
+"""Events: what can happen to a policy, as plain values, or many of them as arrays.
 
 Each event stands for one call. ``policy.apply(event)`` makes that call. ``policy.replay(events)``
-makes many in compiled code. Both give the same bits as the calls themselves:
+makes many calls in compiled code. Both give the same bits as the calls themselves:
 
     Select(actions)                     policy.select(actions)
     Decide(actions, rounds)             policy.decide(actions, rounds=rounds)
@@ -11,9 +11,9 @@ makes many in compiled code. Both give the same bits as the calls themselves:
     Advance(rounds)                     policy.advance(rounds=rounds)
     Forget(coordinates)                 policy.forget(coordinates)
 
-`Select` is here because choosing changes a state too: randomised policies draw, and others bring
-their estimate up to date, which decides how later sums are rounded. A replay that left the choices
-out would not end in the same bits.
+`Select` is an event because choosing changes the state too. Randomised policies draw; others
+update their estimate, and that affects how later sums are rounded. A replay that left out the
+choices would not end in the same bits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Array, float_array, numbers
+from .arrays import (
+    Array,
+    float_array,
+    non_negative,
+    number,
+    numbers,
+    observations,
+    positive,
+)
 
 Integers = npt.NDArray[np.int64]
 
@@ -45,10 +53,10 @@ class Decision:
 
     Attributes:
         index: Which action was chosen.
-        round: The round that the decision was made in; its reward is handed in with it.
+        round: The round of the decision; pass it on with the reward.
         propensity: Probability with which this action was chosen. 1 where nothing is random, NaN
             where it has no closed form.
-        scores: What the rule ranked the actions by, shape (K,).
+        scores: The scores by which the rule ranked the actions, shape (K,).
         propensities: Probabilities of all actions, shape (K,).
     """
 
@@ -90,7 +98,7 @@ class Select(Event):
     """An action was chosen; the round stays open.
 
     Attributes:
-        actions: What was on offer, shape (K, d).
+        actions: The actions on offer, shape (K, d).
     """
 
     actions: Any
@@ -101,7 +109,7 @@ class Decide(Event):
     """An action was chosen, and the round closed.
 
     Attributes:
-        actions: What was on offer, shape (K, d).
+        actions: The actions on offer, shape (K, d).
         rounds: How far the clock moved.
     """
 
@@ -139,13 +147,13 @@ class Learn(Event):
 
 @dataclass(frozen=True, eq=False)
 class Amend(Event):
-    """A reward turned out to be another.
+    """A reward that was learned was wrong, and is corrected.
 
     Attributes:
         action: The action (d,).
         round: The round that the reward belongs to.
         old: The reward that was learned.
-        new: What it is.
+        new: The right reward.
     """
 
     action: Any
@@ -177,7 +185,7 @@ class Forget(Event):
 
 
 class Packed(NamedTuple):
-    """Events as arrays: the form that compiled replay runs, and that logs build directly.
+    """Events as arrays. Compiled replay runs this form; logs build it directly.
 
     Event i has the code ``kinds[i]`` and the ``counts[i]`` rows of ``rows`` from ``starts[i]`` on.
     Events may share rows: a catalogue is stored once.
@@ -185,15 +193,15 @@ class Packed(NamedTuple):
     | kind | rows | numbers: VALUE, ROUND, NEW |
     |---|---|---|
     | SELECT | the actions | |
-    | DECIDE | the actions | rounds that are closed, 0 or more |
+    | DECIDE | the actions | rounds to close, 0 or more |
     | UPDATE | one action | its reward |
-    | ALSO | one action | its reward: a further one of the batch whose round an UPDATE has closed |
+    | ALSO | one action | its reward; it belongs to the same batch as the UPDATE before it |
     | LEARN | one action | its reward, its round |
     | AMEND | one action | the old reward, its round, the new reward |
-    | ADVANCE | | rounds that are closed, above 0 |
+    | ADVANCE | | rounds to close, above 0 |
     | FORGET | 1 where a coordinate is cleared, else 0 | |
 
-    What a kind has no use for is not read.
+    Empty cells are not read.
     """
 
     kinds: Integers  # (n,)
@@ -203,7 +211,7 @@ class Packed(NamedTuple):
     rows: Array  # (R, d)
 
     def checked(self, dim: int) -> Packed:
-        """The same with the types that compiled code takes, after a check of shapes."""
+        """These events with the types that compiled code takes, after a check of shapes."""
         kinds, starts, counts = (
             _integers(name, getattr(self, name)) for name in ("kinds", "starts", "counts")
         )
@@ -234,11 +242,17 @@ def pack(events: Iterable[Event], *, dim: int) -> Packed:
 
 
 def pack_with_starts(events: Iterable[Event], *, dim: int) -> tuple[Packed, Integers]:
-    """Events as arrays, and the first entry of each event."""
+    """Events as arrays, and the first entry of each event.
+
+    What a call would refuse whatever the policy knows is refused here, by the number of the event.
+    """
     builder, starts = _Builder(dim), list[int]()
-    for event in events:
+    for i, event in enumerate(events):
         starts.append(len(builder.kinds))
-        builder.add(event)
+        try:
+            builder.add(event)
+        except ValueError as error:
+            raise ValueError(f"event {i}: {error}") from None
     return builder.packed(), np.array(starts, dtype=np.int64)
 
 
@@ -253,24 +267,28 @@ class _Builder:
         self.rows: list[Array] = []
 
     def add(self, event: Event) -> None:
-        """Append what an event stands for."""
+        """Append the entries of an event."""
         match event:
             case Select(actions):
                 self._entry(SELECT, float_array("actions", actions, ndim=2))
             case Decide(actions, rounds):
+                non_negative("rounds", rounds)
                 self._entry(DECIDE, float_array("actions", actions, ndim=2), rounds)
             case Update(actions, rewards):
-                rows, values, _ = self._batch(actions, rewards, 0.0)
+                rows, values = observations(self.dim, actions, rewards)
                 for n in range(len(rows)):
                     self._entry(ALSO if n else UPDATE, rows[n : n + 1], values[n])
             case Learn(action, reward, round):
-                rows, values, observed = self._batch(action, reward, round)
+                rows, values = observations(self.dim, action, reward)
+                observed = _rounds(round, len(rows))
                 for n in range(len(rows)):
                     self._entry(LEARN, rows[n : n + 1], values[n], observed[n])
             case Amend(action, round, old, new):
                 row = float_array("action", action, ndim=1).reshape(1, -1)
-                self._entry(AMEND, row, old, round, new)
+                (observed,) = _rounds(round, 1)
+                self._entry(AMEND, row, number("old", old), observed, number("new", new))
             case Advance(rounds):
+                positive("rounds", rounds)
                 self._entry(ADVANCE, np.empty((0, self.dim)), rounds)
             case Forget(coordinates):
                 self._entry(FORGET, mask_of(coordinates, self.dim).reshape(1, -1))
@@ -281,29 +299,14 @@ class _Builder:
         self, kind: int, rows: Array, value: float = 0.0, round: float = 0.0, new: float = 0.0
     ) -> None:
         if rows.shape[1] != self.dim:
-            raise ValueError(
-                f"event {len(self.kinds)}: actions must have length {self.dim}, "
-                f"got shape {rows.shape}"
-            )
+            raise ValueError(f"actions must have length {self.dim}, got shape {rows.shape}")
         self.kinds.append(kind)
         self.counts.append(len(rows))
         self.values.append((float(value), float(round), float(new)))
         self.rows.append(rows)
 
-    def _batch(self, actions: Any, rewards: Any, round: Any) -> tuple[Array, Array, Array]:
-        """Actions (n, d), rewards (n,) and rounds (n,)."""
-        rows = np.atleast_2d(numbers("actions", actions))
-        values = np.atleast_1d(numbers("rewards", rewards))
-        rounds = np.atleast_1d(numbers("round", round))
-        if values.shape != (len(rows),) or rounds.shape not in ((1,), (len(rows),)):
-            raise ValueError(
-                f"event {len(self.kinds)}: rewards and rounds must fit {len(rows)} actions, "
-                f"got shapes {values.shape} and {rounds.shape}"
-            )
-        return rows, values, np.broadcast_to(rounds, (len(rows),))
-
     def packed(self) -> Packed:
-        """What was collected."""
+        """The collected entries as arrays."""
         counts = np.array(self.counts, dtype=np.int64)
         return Packed(
             kinds=np.array(self.kinds, dtype=np.int64),
@@ -312,6 +315,14 @@ class _Builder:
             numbers=np.array(self.values, dtype=np.float64).reshape(-1, NUMBERS),
             rows=np.concatenate([np.empty((0, self.dim)), *self.rows]),
         )
+
+
+def _rounds(round: Any, count: int) -> Array:
+    """``round``, one number or (count,), as the rounds of ``count`` observations, (count,)."""
+    rounds = np.atleast_1d(numbers("round", round))
+    if rounds.shape not in ((1,), (count,)):
+        raise ValueError(f"round must be one number or have shape ({count},), got {round!r}")
+    return np.broadcast_to(rounds, (count,))
 
 
 def mask_of(coordinates: Any, dim: int) -> Array:

@@ -24,7 +24,7 @@ from .archive import read_arrays, write_arrays
 
 try:
     import fcntl
-except ImportError:  # Windows: no locks, so nothing abandoned is recognised
+except ImportError:  # Windows has no such locks, so abandoned files are not recognised
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = "driftbandits-state"
@@ -40,19 +40,20 @@ class StateFileError(ValueError):
 def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[BinaryIO]:
     """A file that appears at ``path`` whole, or not at all.
 
-    Where ``path`` is a link, the file it points to is replaced, and the link stays. A file that
-    exists keeps its permissions; a new one follows the user's mask.
+    If ``path`` is a link, the file it points to is replaced, and the link stays. A replaced file
+    keeps its permissions; a new one follows the user's mask.
 
-    The content goes to a hidden file ``.<name>.<number>.part`` in the same folder, locked while
-    its process lives. The next write removes one that a killed process left behind.
+    The content goes to a hidden file ``.<name>.<number>.part`` in the same folder. Its process
+    keeps it locked. The next write removes any such file that a killed process left behind.
 
-    ``sync`` waits for the disk, so that the promise holds for a power cut too.
+    ``sync`` waits for the disk, so that the promise also holds for a power cut.
     """
     target = Path(os.path.realpath(path))
     mode = _mode_to_keep(target)
     part, handle = _claim(target)
     try:
-        # Open, and so locked, until the file has its name; Windows renames closed files only.
+        # Except on Windows, which only renames closed files, the handle stays open: the file is
+        # locked until it has its name.
         with os.fdopen(handle, "wb", closefd=fcntl is None) as file:
             if mode is not None:
                 part.chmod(mode)
@@ -72,7 +73,7 @@ def atomic_write(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk holds the names in a folder, where the system can open folders."""
+    """Wait until the disk holds the names in a folder; does nothing on Windows."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -85,7 +86,7 @@ def sync_folder(folder: Path) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Wait until no other process holds the lock of a folder, and hold it.
 
-    Where the system or the file system has no locks, nothing is waited for.
+    Does not wait if the system or the file system has no locks.
     """
     if fcntl is None:
         yield
@@ -106,7 +107,7 @@ def _lock(handle: int) -> None:
 
 
 def _lock_if_free(handle: int) -> bool:
-    """Lock an open file until it is closed; whether that was possible."""
+    """Lock an open file until it is closed; return whether that was possible."""
     if fcntl is None:
         return False
     try:
@@ -117,17 +118,17 @@ def _lock_if_free(handle: int) -> bool:
 
 
 def _mode_to_keep(target: Path) -> int | None:
-    """Permissions of the file that will be replaced; None where there is none."""
+    """Permissions of the file that will be replaced; None if there is no such file."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} for {target.name}")
-    if target.is_symlink():  # what is left of a link that leads to itself
+    if target.is_symlink():  # a link that leads to itself has no real path
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(target))
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is no regular file, and cannot be replaced", str(target))
+        raise OSError(errno.EINVAL, "not a regular file, and cannot be replaced", str(target))
     return stat.S_IMODE(mode)
 
 
@@ -140,10 +141,10 @@ def _claim(target: Path) -> tuple[Path, int]:
             handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
             continue  # somebody else is writing the same file
-        _lock(handle)  # at most the moment in which another process looks whether it is abandoned
+        _lock(handle)  # waits at most while another process checks whether the file is abandoned
         if _is_still(part, handle):
             break
-        os.close(handle)  # it was taken for abandoned before it was locked
+        os.close(handle)  # another process removed it as abandoned before it was locked
     for other in count(number + 1):
         if not _remove_abandoned(_part(target, other)):
             break
@@ -155,10 +156,10 @@ def _part(target: Path, number: int) -> Path:
 
 
 def _remove_abandoned(part: Path) -> bool:
-    """Remove a hidden file whose process is dead, and say whether there was one.
+    """Remove a hidden file whose process is dead; return whether there was one.
 
-    A process that lives holds the lock. Only who holds the lock removes the file, and only the
-    very file that is locked.
+    A living process holds the lock of its file. So this takes the lock first, and removes only the
+    very file that it has locked.
     """
     try:
         handle = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
@@ -209,7 +210,7 @@ def _members(
 
 
 def _plain_number(value: Any) -> Any:
-    """A number of numpy's as one of Python's, for JSON."""
+    """A numpy number as a Python number, for JSON."""
     if isinstance(value, np.generic):
         return float(value) if isinstance(value, np.floating) else value.item()
     raise TypeError(f"{type(value).__name__} cannot be saved")
@@ -221,8 +222,8 @@ def read_state(
     """The header and the arrays of a file written by `write_state`.
 
     Raises:
-        StateFileError: The file is damaged, or is no saved state.
-        OSError: The file cannot be read; it may be in order.
+        StateFileError: The file is damaged, or is not a saved state.
+        OSError: The file cannot be read; its content may be intact.
     """
     return parse_state(path, _content(path))
 
@@ -230,7 +231,7 @@ def read_state(
 def parse_state(
     path: str | os.PathLike[str], content: bytes
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """The header and the arrays of bytes that came from ``path``, a name for messages."""
+    """The header and the arrays in ``content``; ``path`` names its source in messages."""
     try:
         members = read_arrays(content)
     except Exception as error:  # a damaged archive can fail in any way
@@ -243,22 +244,22 @@ def parse_state(
 
 
 def _content(path: str | os.PathLike[str]) -> bytes:
-    """All bytes of a file that may be an archive; the first two of any other."""
+    """All bytes of a file that may be an archive; only the first two bytes of any other file."""
     with naming(path):
         regular = stat.S_ISREG(Path(path).stat().st_mode)
     if not regular:  # a device may never end
-        raise StateFileError(f"{os.fspath(path)} is not a saved state: it is no regular file")
+        raise StateFileError(f"{os.fspath(path)} is not a saved state: it is not a regular file")
     try:
         with naming(path), Path(path).open("rb") as file:
             start = file.read(2)
             return start + file.read() if start == b"PK" else start
     except MemoryError as error:
-        raise StateFileError(f"{os.fspath(path)} is too large for the memory") from error
+        raise StateFileError(f"{os.fspath(path)} is too large for this machine's memory") from error
 
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file where it cannot be read; errors of the disk name none."""
+    """Add the file's name to errors of reading it; errors of the disk have none."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a policy believed, round after round, in one run."""
+"""The estimates, widths, memory and noise of a policy over the rounds of one run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..simulation import even_rounds
 
 
 class Explained(Protocol):
-    """What a policy shows of itself while it learns; AdaptiveLinUCB does."""
+    """The attributes that a traced policy must have; AdaptiveLinUCB has them."""
 
     theta: Array
     memory: float
@@ -34,7 +34,7 @@ def trace(
     replication: int = 0,
     count: int = 300,
 ) -> pd.DataFrame:
-    """Play one replication, and write down what the policy believes at about ``count`` rounds.
+    """Play one replication, and record the state of the policy after about ``count`` rounds.
 
     Columns round, regret (cumulative), memory, noise, and for each coordinate i of the parameter
     theta_i (the estimate), half_i (radius times width in its direction) and true_i. The change
@@ -42,7 +42,7 @@ def trace(
     """
     missing = [name for name in ("memory", "radius", "widths") if not hasattr(policy, name)]
     if missing:
-        raise ValueError(f"policy must have {', '.join(missing)}; {policy.label} has not")
+        raise ValueError(f"policy must have {', '.join(missing)}; {policy.label} does not")
     player: Any = policy.fresh(replication)
     stops = even_rounds(environment.horizon, count)
     rows, total, waiting = [], 0.0, Waiting(environment.dim)

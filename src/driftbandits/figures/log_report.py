@@ -29,7 +29,7 @@ from .report_data import embed
 from .report_tables import table
 
 _MOST_POINTS = 400
-# What a reader looks at first: quantities of the check, and what they are called here.
+# The quantities of the check that the page shows first, and their labels.
 _TILES = {
     "decisions": "decisions",
     "span in hours": "hours",
@@ -37,13 +37,13 @@ _TILES = {
     "rows without reward": "rows without a reward",
     "median delay in hours": "hours until a reward, median",
     "least propensity": "least propensity",
-    "effective sample size towards uniform play": "decisions' worth for uniform play",
+    "effective sample size towards uniform play": "effective decisions for uniform play",
 }
 
 
 @dataclass(frozen=True)
 class LogReport:
-    """What a report shows; parts that a log cannot give are None.
+    """The content of a report; parts that the log cannot answer are None.
 
     Attributes:
         title: Heading of the page.
@@ -51,7 +51,7 @@ class LogReport:
         drift: Verdict.
         memory: Evidence over memories.
         values: Values of fixed and of learning policies.
-        refused: What could not be answered, and why.
+        refused: Questions that could not be answered, and why.
     """
 
     title: str
@@ -93,7 +93,7 @@ def _resource(name: str) -> str:
 
 
 def _in_short(report: LogReport) -> str:
-    """All answers in sentences, each a link to where they come from."""
+    """All answers as sentences, each with a link to its section."""
     answers = [("health", [report.check.sentence])]
     if report.drift is not None:
         answers.append(("drift", [report.drift.sentence]))
@@ -141,13 +141,13 @@ def _health(check: Check) -> str:
     return (
         _words(check.warnings, kind="warning")
         + _tiles(check)
-        + _folded("All that was counted.", everything, len(check.summary), always=True)
+        + _folded("All counts.", everything, len(check.summary), always=True)
         + _folded("By period.", table("By period.", head, periods), len(periods))
     )
 
 
 def _tiles(check: Check) -> str:
-    """The quantities that say most, large."""
+    """The most important quantities, in large type."""
     known = [(label, check[quantity]) for quantity, label in _TILES.items()]
     return '<dl class="tiles">{}</dl>'.format(
         "".join(
@@ -173,7 +173,9 @@ def _drift(drift: Drift) -> str:
 
 def _evidence_caption(drift: Drift) -> str:
     shaded = " The shaded stretch holds the largest change." if drift.changed else ""
-    return f"Evidence of the best memory above that of never forgetting, over time.{shaded}"
+    return (
+        f"Evidence for the best memory minus the evidence for never forgetting, over time.{shaded}"
+    )
 
 
 def _memory(memory: Memory) -> str:
@@ -189,8 +191,10 @@ def _memory(memory: Memory) -> str:
     head = ["Memory", *(known[name] for name in shown), "Recommended", "Best predictor"]
     return (
         _words([memory.sentence])
-        + _figure("memory", "Log-evidence of every memory above that of never forgetting.")
-        + table("Evidence by memory, and the one that a policy should have.", head, rows)
+        + _figure(
+            "memory", "Log-evidence of every memory minus the log-evidence of never forgetting."
+        )
+        + table("Evidence by memory, and the recommended memory.", head, rows)
     )
 
 
@@ -200,7 +204,7 @@ def _unanswered(report: LogReport) -> str:
 
 
 def _snippet(report: LogReport) -> str:
-    """That of drift, which has the recommended memory where payoffs drift."""
+    """The snippet of the drift section, with the recommended memory if payoffs drift."""
     answer = report.memory if report.drift is None else report.drift
     return "" if answer is None else f"<pre><code>{escape(answer.snippet)}</code></pre>"
 

@@ -16,18 +16,18 @@ from .log_report_parts import cell, figure, folded, mean, numbers, span, words
 from .report_tables import table
 from .style import styles
 
-# What a policy is judged by, the best answer first.
+# Estimators in order of preference: the first one available is shown for a policy.
 _ANSWERS = (FULL, *variants("DR"), "mean")
 
 
 def values_section(values: Sequence[Value]) -> str:
-    """Sentences, pictures, and tables that can be opened."""
+    """Sentences, pictures and folded tables."""
     learning = any(value.acceptance and not value.watched for value in values)
     caption = "What would have been earned per decision over the whole log, with 95% intervals."
     if learning:
         caption += (
-            " A replayed policy had a share of its rewards; live, by a model of the log, it has "
-            "all of them."
+            " A replayed policy got only a share of its rewards. The live value, by a model of the "
+            "log, is with all of them."
         )
     rows = _rows(values)
     head = ["Policy, estimator", "Estimate", "95% interval", "Rows", "Effective rows"]
@@ -54,12 +54,12 @@ def once(lines: Iterable[str]) -> list[str]:
 
 
 def _size(values: Sequence[Value]) -> str:
-    """Room for one line per answer."""
+    """Height of the picture, with one line per answer."""
     return f"{6 + 2.2 * len(_whole(values)):g}rem"
 
 
 def _rows(values: Sequence[Value]) -> list[list[str]]:
-    """Every estimator over the whole log; what was logged is part of every value."""
+    """One row per estimator over the whole log; every value contains the row of the logger."""
     rows = list[list[str]]()
     for value in values:
         for row in _records(value.table[value.table["period"] == ALL]):
@@ -87,7 +87,7 @@ def _records(frame: pd.DataFrame) -> list[Any]:
 
 
 def _whole(values: Sequence[Value]) -> list[tuple[str, Any]]:
-    """Label and row of each answer over the whole log, the logger's first."""
+    """Label and row of each answer over the whole log; the logger's is first."""
     found: dict[str, Any] = {}
     for value in values:
         whole = value.table[value.table["period"] == ALL]
@@ -111,7 +111,7 @@ def _label(value: Value, row: Any) -> str:
 
 
 def values_data(values: Sequence[Value]) -> dict[str, Any]:
-    """What the two pictures show."""
+    """The data of the two pictures."""
     looks = styles(dict.fromkeys(name for value in values for name in value.table["policy"]))
     whole = [(label, pd.DataFrame([row])) for label, row in _whole(values)]
     return {

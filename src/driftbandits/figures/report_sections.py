@@ -18,7 +18,7 @@ from .style import title
 
 Part = Callable[[str, Result], str]
 
-# Parts that show data, and so say whether it is a stand-in.
+# Parts that show data; they are marked if the data is a stand-in.
 _DRAWN = ("regret", "final", "estimates", "detections", "coverage")
 
 
@@ -50,7 +50,7 @@ def section(key: str, result: Result) -> str:
 
 
 def unread(damaged: Mapping[str, str]) -> str:
-    """Which results are missing from the page, and why."""
+    """A list of the results that are missing from the page, and why."""
     if not damaged:
         return ""
     items = "".join(
@@ -63,7 +63,7 @@ def unread(damaged: Mapping[str, str]) -> str:
 
 
 def _parts(result: Result) -> list[tuple[str, str, Part]]:
-    """Name, heading and content of what a result has to show."""
+    """Name, heading and content of each part for which the result has data."""
     regret, repeat = has_regret(result), bool(result.config.get("command"))
     parts: list[tuple[bool, str, str, Part]] = [
         (regret, "regret", "Regret", _regret),
@@ -104,7 +104,7 @@ def _regret(key: str, result: Result) -> str:
     if change_points(result) and has_detections(result):
         sentences.append("Lines with a percentage: mean detection, by that share of the runs.")
     if bounded(result):
-        sentences.append("The paper’s regret bounds wait in the legend.")
+        sentences.append("Click the paper’s regret bounds in the legend to show them.")
     caption = " ".join(sentences)
     controls = (
         '<p class="controls"><label><input type="checkbox" class="logarithmic"> '

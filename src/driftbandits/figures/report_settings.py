@@ -1,4 +1,4 @@
-"""A result's settings, versions and command, made readable. All text is escaped."""
+"""A result's settings, versions and command in readable form. All text is escaped."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def words(key: str) -> str:
 
 
 def settings(result: Result) -> str:
-    """Everything a run was made with, the policies in a table of their own."""
+    """All settings of a run, with a separate table of the policies."""
     shown: dict[str, Any] = {}
     for key, value in result.config.items():
         if key == "environment" and isinstance(value, Mapping):
@@ -64,12 +64,12 @@ def settings(result: Result) -> str:
 
 
 def versions(result: Result) -> str:
-    """What computed it."""
+    """The versions that computed the result."""
     return _list(result.config.get("versions", {}))
 
 
 def command(result: Result) -> str:
-    """How to repeat it, where the result knows."""
+    """The command that repeats the run, if the result has it."""
     line = result.config.get("command")
     return f"<pre><code>{escape(str(line))}</code></pre>" if line else ""
 
@@ -94,7 +94,7 @@ def _policies(result: Result) -> str:
         for policy, value in described.items()
     ]
     caption = f"Policies; common to all: {escape(readable(common))}." if common else "Policies."
-    return table(caption, ["Policy", "Class", "Settings of its own"], rows, numeric=False)
+    return table(caption, ["Policy", "Class", "Own settings"], rows, numeric=False)
 
 
 def _list(values: Mapping[str, Any]) -> str:

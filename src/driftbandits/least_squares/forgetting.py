@@ -1,21 +1,20 @@
 """What a policy remembers: the sums of the estimator, and three ways to forget.
 
-One mechanism with three settings. Discounting multiplies every weight by γ a round; a window
-keeps the last l rounds; a restart drops all that came before it. Without any of them nothing is
+It is one mechanism with three settings. Discounting multiplies every weight by γ per round. A
+window keeps the last l rounds. A restart drops everything before it. Without any of them nothing is
 forgotten.
 
 Time is a clock of rounds (`driftbandits.core.clock`): an observation of round s has age n − s and
-weight γ^age. A late observation enters at the weight that it would have by now, so the order of
+weight γ^age. A late observation enters with the weight that it would have now, so the order of
 arrival does not matter.
 
-Weights are stored in a unit: w = γ^age as γ^age · unit, and a round that passes divides the unit
-by γ instead of multiplying all sums by γ. The estimator does not depend on the unit (scale
-invariance, Section 2 of the paper), nothing is rounded for it, and a passing round costs nothing.
+Weights are stored in a unit: w = γ^age is stored as γ^age · unit. When a round passes, the unit is
+divided by γ, instead of multiplying all sums by γ. The estimator does not depend on the unit (scale
+invariance, Section 2 of the paper). No sum is rounded, and a passing round costs nothing.
 
-The Cholesky factor of V follows the sums by rank-one changes where that pays. λI is of full rank,
-so under discounting the factor can follow only while λ fades with the rest: in the stored unit,
-while it stays as it is. It is restored every ``restore`` rounds; 1 keeps it in place, as
-Algorithm 1 does.
+Where that pays, rank-one changes keep the Cholesky factor of V up to date. λI has full rank. So
+under discounting the factor can follow only while λ fades with the sums: stored in units, λ then
+does not change. λ is restored every ``restore`` rounds; 1 keeps it in place, as Algorithm 1 does.
 
 The functions take the parameters ``p`` and the state ``s`` of
 `driftbandits.policies.weighted.family`.
@@ -34,29 +33,29 @@ from ..core.linalg import clear, clear_matrix, copy, update_factor
 from .sums import accumulate, shrink
 
 # Positions in ``counters``, after CLOCK.
-STEPS = 1  # changes of the state so far, what an anytime bound has to cover
-UNIT = 2  # what a weight of one is stored as
-WEIGHT_SQUARES = 3  # Σ w² over what is remembered, in units squared
-RADIUS = 4  # β when the estimate was last made
+STEPS = 1  # changes of the state so far; an anytime bound has to cover them
+UNIT = 2  # a weight of one is stored as this number
+WEIGHT_SQUARES = 3  # Σ w² over all remembered observations, in units squared
+RADIUS = 4  # β when the estimate was last computed
 FIRST = 5  # row of ``history`` with the oldest observation
-STORED = 6  # observations in ``history``; those out of order are in ``belated``
-WITHDRAWN = 7  # observations taken out since the sums were last made afresh
+STORED = 6  # observations in ``history``; observations out of order are in ``belated``
+WITHDRAWN = 7  # observations taken out since the last fresh summation
 RESTARTS_DONE = 8
 LAST_RESTART = 9  # rounds before this one are forgotten
 RIDGE = 10  # λ in force, in units
 MU = 11  # μ in force, in units squared
-RESTORED = 12  # the clock when λ was last put in place
-FACTOR_AGE = 13  # rank-one changes of the factor since it was made; −1 where it has to be made
+RESTORED = 12  # the clock when λ was last restored
+FACTOR_AGE = 13  # rank-one changes since the factor was computed; see `serves`
 COUNTERS = 14
 
-# Share of λ below which it is restored before its time.
+# If λ fades below this share of its value, it is restored early.
 FADED = 1e-2
 
-# The squares of what is stored stay far from overflow.
+# Up to this unit, the squares of stored numbers stay far from overflow.
 LARGEST_UNIT = 2.0**256
 
-# Sums are exact to 2⁻¹⁰⁶ of the largest they have been. What is left of a window's rewards, as a
-# share of that, may fall to this before they are summed up afresh.
+# A sum is exact to 2⁻¹⁰⁶ of the largest value that it has had. If a window's Σ|r| falls below this
+# share of its largest value, all rows are summed afresh.
 LEAST_LEFT = 2.0**-30
 
 
@@ -65,7 +64,7 @@ def block_length(dim: int, gamma: float, restore: float) -> float:
     """Rounds H that share one mixing law in the block-wise radius.
 
     Any H > 0 gives a valid radius. A frozen law costs up to 2dH log(1/γ) under the root, about
-    half of that on average, and saves 2 log H: best is H = 2/(d log(1/γ)). It is rounded to a
+    half of that on average, and saves 2 log H. So H = 2/(d log(1/γ)) is best. It is rounded to a
     multiple of the rounds between two restorations of λ, since the law costs nothing there.
     """
     rate = -np.log(gamma)
@@ -74,8 +73,26 @@ def block_length(dim: int, gamma: float, restore: float) -> float:
 
 
 @lean_kernel
+def serves(age: float, dim: int) -> bool:
+    """Whether decisions can use a factor of this age; if not, it has to be made.
+
+    Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and costs
+    no more than they do. Age −1 is that of no factor, and −2 − n that of one made for a property
+    and changed n times: whoever looks again can use it, and decisions are the same as if nobody
+    had looked.
+    """
+    return 0.0 <= age < 32.0 + dim
+
+
+@lean_kernel
+def other_age(age: float) -> float:
+    """The age of a decision's factor as that of one made for a property, and the other way."""
+    return -2.0 - age
+
+
+@lean_kernel
 def pass_time(p: Any, s: Any, rounds: float) -> None:
-    """Close ``rounds`` rounds: discount, let the window move on, restart where it is due."""
+    """Close ``rounds`` rounds: discount, move the window on, restart if that is due."""
     s.counters[CLOCK] += rounds
     s.counters[STEPS] += 1.0
     if p.gamma < 1.0:
@@ -91,7 +108,7 @@ def pass_time(p: Any, s: Any, rounds: float) -> None:
 @lean_kernel
 def is_remembered(p: Any, s: Any, age: float) -> bool:
     """Whether an observation made ``age`` rounds ago is in the window and not before a restart."""
-    # Ages are compared, not rounds: the same subtraction on both sides leaves no rounding.
+    # Compare ages, not rounds: both sides subtract in the same way, so rounding cannot differ.
     in_window = p.window == 0.0 or age < p.window
     return bool(in_window and age <= s.counters[CLOCK] - s.counters[LAST_RESTART])
 
@@ -100,7 +117,7 @@ def is_remembered(p: Any, s: Any, age: float) -> bool:
 def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
     """Add an observation made ``age`` rounds ago, as if it had come on time.
 
-    One whose round has left the window, or lies before the last restart, changes nothing.
+    If its round has left the window, or lies before the last restart, nothing changes.
     """
     if not is_remembered(p, s, age):
         return
@@ -115,32 +132,39 @@ def remember(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
 
 @lean_kernel
 def _add(p: Any, s: Any, action: Array, reward: float, weight: float) -> None:
-    """Add to the sums, or for a negative weight take out; the factor follows if it can."""
+    """Add an observation to the sums, or take it out if the weight is negative.
+
+    The factor follows if it can.
+    """
     squared = weight * abs(weight)
-    # Where nothing is discounted, LinUCB and a window that holds all rounds agree to the last bit.
+    # Without discounting, LinUCB must agree to the last bit with a window that holds all rounds,
+    # so both use the sums from which observations can be taken out.
     for_good = p.gamma < 1.0
     accumulate(s.gram, s.gram_squared, s.moment, action, reward, weight, squared, for_good)
     s.counters[WEIGHT_SQUARES] += squared
     if p.follow == 0.0:
         s.counters[FACTOR_AGE] = -1.0
-    elif s.counters[FACTOR_AGE] >= 0.0:
+    elif s.counters[FACTOR_AGE] != -1.0:
         _follow(s.counters, s.factor, s.theta, action, weight)
 
 
 @lean_kernel
 def _follow(counters: Array, factor: Array, theta: Array, action: Array, weight: float) -> None:
-    """Change the factor as the sums have changed."""
-    # θ̂ is out of date from here on, so that its place can hold the vector of the change.
+    """Apply the same rank-one change to the factor as to the sums."""
+    # θ̂ is out of date now, so its array can hold the vector of the change.
     for i in range(theta.size):
         theta[i] = action[i]
     kept = update_factor(factor, theta, weight, 0.5 * counters[RIDGE])
-    counters[FACTOR_AGE] = counters[FACTOR_AGE] + 1.0 if kept else -1.0
+    age = counters[FACTOR_AGE]
+    older = age + 1.0 if age >= 0.0 else age - 1.0
+    kept = kept and (serves(older, theta.size) or serves(other_age(older), theta.size))
+    counters[FACTOR_AGE] = older if kept else -1.0
 
 
 @lean_kernel
 def _discount(p: Any, s: Any, rounds: float) -> None:
-    """Let the unit grow, bring it back where it is too large, and restore λ when that is due."""
-    # One round at a time is what nearly every call asks for; a power costs as much as all the rest.
+    """Let the unit grow, reset it to 1 if it is too large, and restore λ when that is due."""
+    # Nearly every call closes one round; a power would cost as much as all the rest.
     unit = s.counters[UNIT] / (p.gamma if rounds == 1.0 else p.gamma**rounds)
     if not unit < LARGEST_UNIT:
         factor = p.gamma**rounds / s.counters[UNIT]
@@ -152,7 +176,7 @@ def _discount(p: Any, s: Any, rounds: float) -> None:
         unit = 1.0
     s.counters[UNIT] = unit
     due = p.restore <= 1.0 or s.counters[CLOCK] - s.counters[RESTORED] >= p.restore
-    # λ that has faded too far could not be told from rounding.
+    # If λ fades too far, it disappears in rounding errors.
     if due or s.counters[RIDGE] < FADED * p.ridge * unit:
         s.counters[RIDGE] = p.ridge * unit
         s.counters[MU] = p.mu * unit * unit
@@ -162,7 +186,7 @@ def _discount(p: Any, s: Any, rounds: float) -> None:
 
 @lean_kernel
 def wrapped(place: int, capacity: int) -> int:
-    """Where a place below 2 · ``capacity`` is in a ring: a remainder without a slow division."""
+    """``place`` modulo ``capacity``, for places below 2 · ``capacity``, without a slow division."""
     return place - capacity if place >= capacity else place
 
 
@@ -172,10 +196,10 @@ def _store(
 ) -> None:
     """Keep a row [action, reward, round] until its round leaves the window.
 
-    In order of rounds, rows go to the ring ``history``, at O(d). Others go to the heap ``belated``,
-    at O(d log n); its row 0 holds their number, and row 1 the earliest. Row 0 also has Σ|r| over
-    all rows of both, where a row has its reward, and the largest that this sum has been since the
-    rows were last summed up, where a row has its round.
+    A row in the order of rounds goes to the ring ``history``: O(d). Any other row goes to the heap
+    ``belated``: O(d log n). Row 1 of the heap is the earliest. Row 0 is a header: its first entry
+    is the number of rows in the heap. In the place of the reward it has Σ|r| over all rows of ring
+    and heap; in the place of the round, the largest value of Σ|r| since the last fresh summation.
     """
     count_reward(belated, abs(reward))
     capacity, dim = history.shape[0], action.size
@@ -197,7 +221,7 @@ def _store(
 
 @lean_kernel
 def count_reward(belated: Array, size: float) -> None:
-    """Add ``size`` to the Σ|r| of a window, and note the largest that it has been."""
+    """Add ``size`` to the Σ|r| of a window, and update the largest value that Σ|r| has had."""
     head, place = belated[0], belated.shape[1] - 2
     head[place] += size
     head[place + 1] = max(head[place + 1], head[place])
@@ -205,7 +229,7 @@ def count_reward(belated: Array, size: float) -> None:
 
 @lean_kernel
 def has_room(s: Any) -> bool:
-    """Whether one more row can be kept, in order or late."""
+    """Whether there is room for one more row, in order or late."""
     late = s.belated[0, 0] + 1.0
     return bool(s.counters[STORED] < s.history.shape[0] and late < s.belated.shape[0])
 
@@ -228,12 +252,12 @@ def _drop_earliest(belated: Array) -> None:
 
 @lean_kernel
 def _leave_window(p: Any, s: Any) -> None:
-    """Withdraw observations of rounds n − l and before, and now and then sum up afresh.
+    """Withdraw observations of rounds n − l and before, and now and then sum afresh.
 
-    A large value that comes and goes leaves rounding behind, which never decays. A fresh sum after
-    four times as many withdrawals as the window holds costs O(d²) a round and bounds it. So does
-    one when a reward has left that was far larger than all that remain: there is at most one such
-    in a window.
+    A large value that comes and goes leaves a rounding error behind, which never decays. Two fresh
+    summations bound it. One is due after more than four times as many withdrawals as the window
+    holds observations: O(d²) per round. The other is due when a reward has left that was far larger
+    than all that remain: at most one in a window.
     """
     dim = s.moment.shape[1]
     capacity = s.history.shape[0]
@@ -290,7 +314,7 @@ def _restart_if_due(
     counters: Array,
     belated: Array,
 ) -> None:
-    """Forget all at the rounds of ``restarts``, in order, and after each ``period``, if any."""
+    """Forget everything at the rounds ``restarts`` (increasing), and after each ``period`` > 0."""
     opening = counters[CLOCK] + 1.0
     due = int(counters[RESTARTS_DONE])
     while due < restarts.size and restarts[due] <= opening:
@@ -314,7 +338,7 @@ def start_afresh(
     belated: Array,
     first: float,
 ) -> None:
-    """Forget all, and from now on every observation of a round before ``first``."""
+    """Forget everything; from now on, ignore observations of rounds before ``first``."""
     _clear(gram, gram_squared, moment)
     counters[WEIGHT_SQUARES] = 0.0
     counters[STORED] = 0.0
@@ -334,7 +358,7 @@ def _clear(gram: Array, gram_squared: Array, moment: Array) -> None:
 
 
 def all_rows(counters: Array, history: Array, belated: Array) -> Array:
-    """The rows that are stored: those in order, and then those that came late."""
+    """All stored rows: first the rows in order, then the rows that came late."""
     late = int(belated[0, 0]) if len(belated) > 0 else 0
     return np.concatenate([_ordered_rows(counters, history), belated[1 : 1 + late]])
 
@@ -346,7 +370,7 @@ def _ordered_rows(counters: Array, history: Array) -> Array:
 
 
 def longer_history(counters: Array, history: Array) -> tuple[Array, Array]:
-    """``counters`` and ``history`` as new arrays, with room for as many rows again, and one."""
+    """``counters`` and ``history`` as new arrays, with twice the room, and one row at least."""
     rows = _ordered_rows(counters, history)
     grown = np.zeros((max(2 * len(history), len(rows) + 1), history.shape[1]))
     grown[: len(rows)] = rows

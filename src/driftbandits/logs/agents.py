@@ -1,4 +1,4 @@
-"""An agent that has lived through a log, ready to continue."""
+"""An agent that has learned a log, ready to continue."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .schema import CannotAnswer
 def fit_agent(
     log: LogReader, agent: Agent, *, resume: Resume = None, progress: Progress | None = None
 ) -> Agent:
-    """A copy of ``agent`` that has learned the log, equal to having lived through it.
+    """A copy of ``agent`` that has learned the log, as if it had been running at the time.
 
-    It makes every decision anew, which moves the random numbers of policies that draw, shows what
-    was logged, and gets each reward when it came. What holds until then, and for decisions that
-    never got one, are its own rules. Its mode stays what it was.
+    The copy makes every decision again, so policies that draw random numbers draw them. It shows
+    the logged action, and gets each reward at the time of its arrival. The agent's own rules apply
+    to rewards that have not come yet or never come. Its mode does not change.
 
     Args:
         log: The log, with contexts and actions by name; one decision per row.
-        agent: Where to start from: a fresh agent, or one that has lived before.
+        agent: The agent to start from, fresh or already trained.
         resume: As for `memory`.
-        progress: Told how many rows are done.
+        progress: Called with the number of rows done.
     """
     if not log.encoded:
         raise CannotAnswer(
             "an agent learns from contexts and actions by name: open the log with features, and "
-            "with the columns of the context"
+            "name the columns of the context"
         )
     life = _Life(_copy(agent))
     life.agent.switch("shadow")
@@ -58,7 +58,7 @@ class _Life:
         self._waiting: list[tuple[float, int, str, float]] = []
 
     def live(self, log: LogReader, batch: Batch) -> None:
-        """Make the decisions of a batch anew, and hand in what had come by then."""
+        """Repeat the decisions of a batch; before each, hand in the rewards that have arrived."""
         known, names = batch.known, batch.id
         for i, (context, actions) in enumerate(described(batch.table, log.schema)):
             now, row = float(batch.time[i]), int(batch.row[i])
@@ -68,14 +68,14 @@ class _Life:
             name = None if names is None else names[i]
             try:
                 choice = self.agent.decide(context, offered, now=now, id=name, baseline=shown)
-            except ValueError as error:  # rows were checked: this is a rule of the agent
+            except ValueError as error:  # the rows are valid, so a rule of the agent is broken
                 raise CannotAnswer(f"row {row}: the agent refuses it: {error}") from None
             if known[i]:
                 entry = (float(batch.arrival[i]), row, choice.id, float(batch.reward[i]))
                 heapq.heappush(self._waiting, entry)
 
     def hand_in(self, now: float) -> None:
-        """The rewards that had come by ``now``, in order."""
+        """Give the agent the rewards that arrived by ``now``, in order."""
         while self._waiting and self._waiting[0][0] <= now:
             came, row, id, reward = heapq.heappop(self._waiting)
             try:

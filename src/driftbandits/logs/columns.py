@@ -15,28 +15,28 @@ from ..core.arrays import Array
 from .batch import Ints
 from .schema import SECONDS, LogError, Schema
 
-# What actions that are no vectors need.
+# Hint for actions that are not vectors.
 NEEDS = "set ids need a catalogue (--catalogue), named actions need features (--features)"
 # The year 5138 in seconds since 1970.
 _LATEST = 1e11
-# Numbers of seconds that are dates: the years 2000 to 2100. Clocks of other origins are not there.
+# Seconds in this range are dates (2000 to 2100). Clocks with other origins rarely reach it.
 _DATES = (946_684_800.0, 4_102_444_800.0)
 
 
 def column(batch: pa.RecordBatch, name: str) -> Any:
-    """A column by name; the error lists those that exist."""
+    """A column by name; the error lists the columns that exist."""
     index = batch.schema.get_field_index(name)
     if index < 0:
         have = ", ".join(batch.schema.names[:30])
         fields = ("time", "chosen", "reward")
-        other = f". Which of them is it? Tell by {name}='…' (--{name} …)" if name in fields else ""
+        other = f". Name the right one with {name}='…' (--{name} …)" if name in fields else ""
         raise LogError(f"the log has no column {name!r}; it has {have}{other}")
     found = batch.column(index)
     return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with all texts as ``string``, so that everything else knows one kind of text."""
+    """The batch with all texts as ``string``, so that other code handles only one text type."""
     for i, field in enumerate(batch.schema):
         kind = _plain_type(field.type)
         if kind != field.type:
@@ -45,7 +45,7 @@ def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _plain_type(kind: Any) -> Any:
-    """A type with texts as ``string``; polars has views of texts, which few functions take."""
+    """A type with texts as ``string``; polars uses string views, which few functions accept."""
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
         return pa.string()
     if pa.types.is_dictionary(kind):
@@ -64,7 +64,7 @@ def _plain_type(kind: Any) -> Any:
 
 
 def optional(batch: pa.RecordBatch, schema: Schema, field: str) -> Any | None:
-    """The column of a field, or None where the log has none and the user named none."""
+    """The column of a field, or None if the log has none and the user named none."""
     name = getattr(schema, field)
     if name is None or (name not in batch.schema.names and not schema.named(field)):
         return None
@@ -74,15 +74,15 @@ def optional(batch: pa.RecordBatch, schema: Schema, field: str) -> Any | None:
 def floats(array: Any, name: str) -> Array:
     """An Arrow column as float64; nulls and empty text become NaN, other text infinity.
 
-    So a text that is no number makes its row a bad one, and not one whose number is missing.
+    So a text that is not a number makes its row bad, rather than its number missing.
     """
     values = _readable(array, name)
-    # Arrow's own memory is read-only, and compiled code would be made once more for that.
+    # Arrow's memory is read-only, and numba would compile again for read-only arrays.
     return values if values.flags.writeable else values.copy()
 
 
 def _readable(array: Any, name: str) -> Array:
-    """The same, to be copied or read at once."""
+    """Like `floats`, but the array may be read-only: copy it, or only read it."""
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     try:
@@ -95,7 +95,7 @@ def _readable(array: Any, name: str) -> Array:
 
 
 def _parsed_numbers(array: Any, name: str) -> Array:
-    """Texts of which some are no numbers; where none is, the column is another one."""
+    """Numbers from texts, some of which are not numbers; refuses a column without any number."""
     texts = array.to_pylist()
     values = np.array([_number(text) for text in texts])
     odd = next((text for text, value in zip(texts, values, strict=True) if np.isinf(value)), None)
@@ -121,7 +121,7 @@ def seconds(array: Any, name: str, unit: str) -> Array:
     if pa.types.is_date(array.type):
         array = pc.cast(array, pa.timestamp("us"))
     if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
-        # float64 seconds resolve a quarter of a microsecond; what is finer is rounded.
+        # float64 seconds resolve a quarter of a microsecond; finer times are rounded.
         ticks = pc.cast(pc.cast(array, pa.int64()), pa.float64(), safe=False)
         return floats(ticks, name) * SECONDS[array.type.unit]
     if pa.types.is_integer(array.type):
@@ -132,7 +132,7 @@ def seconds(array: Any, name: str, unit: str) -> Array:
 
 
 def is_dated(array: Any, name: str, unit: str) -> bool:
-    """Whether a column of times holds dates: as such, as texts, or as numbers since 1970."""
+    """Whether a column of times holds dates: as date types, as texts, or as numbers since 1970."""
     if pa.types.is_duration(array.type):
         return False
     if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
@@ -143,24 +143,24 @@ def is_dated(array: Any, name: str, unit: str) -> bool:
 
 
 def _refuse_other_unit(times: Array, name: str, unit: str) -> None:
-    """Refuse milliseconds and finer since 1970 that are read as something longer."""
+    """Refuse times in milliseconds or finer since 1970 that are read in a longer unit."""
     first = next((t for t in times[:1000].tolist() if np.isfinite(t)), 0.0)
     finer = [u for u, size in SECONDS.items() if 1e8 < first * size / SECONDS[unit] < 1e10]
     if first > _LATEST and finer:
         raise LogError(
-            f"column {name!r} has the time {first / SECONDS[unit]:g}, which is no date in units of "
-            f"{unit!r}; it would be one with unit={finer[0]!r} (--unit {finer[0]})"
+            f"column {name!r} has the time {first / SECONDS[unit]:g}, which is not a date in units "
+            f"of {unit!r}; it would be one with unit={finer[0]!r} (--unit {finer[0]})"
         )
 
 
 def _parsed_times(array: Any, name: str) -> Any:
-    """ISO texts; times with a zone become UTC, and those without are taken as UTC."""
+    """Times from ISO texts, in UTC; texts without a zone are taken as UTC."""
     for kind in (pa.timestamp("ns", tz="UTC"), pa.timestamp("ns")):
         try:
             return pc.cast(array, kind)
         except pa.ArrowInvalid:
             continue
-    # Some text is no time: those rows have none.
+    # Some texts are not times: their rows get no time.
     times = pa.array([_moment(text) for text in array.to_pylist()], pa.timestamp("us", tz="UTC"))
     if times.null_count == len(times):
         raise LogError(f"column {name!r} must hold numbers or ISO times, got {array[0].as_py()!r}")
@@ -183,12 +183,12 @@ def texts(array: Any | None) -> npt.NDArray[Any] | None:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a type is that of texts; see `plain`."""
+    """Whether a type is text; see `plain`."""
     return bool(pa.types.is_string(kind))
 
 
 def is_list(kind: Any) -> bool:
-    """Whether a type is one of lists."""
+    """Whether a type is a list."""
     return bool(
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
@@ -204,7 +204,7 @@ def ends_of(array: Any) -> tuple[Any, Ints]:
 
 
 def parsed_lists(array: Any) -> Any:
-    """Lists that a text file holds as JSON."""
+    """Lists, parsed from JSON if the column holds texts."""
     if not is_text(array.type):
         return array
     parsed = [_parsed_list(text) for text in array.to_pylist()]
@@ -219,7 +219,7 @@ def parsed_lists(array: Any) -> Any:
 
 
 def _parsed_list(text: str | None) -> list[Any] | None:
-    """A list from JSON; None where the text is no list, so that its row is reported."""
+    """A list from JSON; None if the text is not a list, so that its row is reported."""
     try:
         value = json.loads(text or "null")
     except ValueError:

@@ -1,4 +1,4 @@
-"""A policy that has lived through a log, ready to continue."""
+"""A policy that has learned a log, ready to continue."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ def fit(
     resume: Resume = None,
     progress: Progress | None = None,
 ) -> Learner:
-    """A copy of ``policy`` that has learned the log, equal to having lived through it.
+    """A copy of ``policy`` that has learned the log, as if it had been running at the time.
 
-    At every row it learns the rewards that had come by then, each for its own round, in the order
-    in which they came. Then the row's round closes. Rewards that came after the last decision are
+    At every row it learns the rewards that have arrived by then, in the order of arrival, each for
+    its own round. Then the row's round closes. Rewards that came after the last decision are
     learned at the end.
 
     Args:
         log: The log; one decision per row.
-        policy: Where to start from: a fresh policy, or one that has lived before.
-        rule: What holds until a reward is known. ``wait``: nothing is learned. ``assume``: the
-            schema's default is learned at once, and amended when the reward comes.
-        decide: Whether the policy also makes each decision anew, which moves the random numbers of
-            policies that draw. Needed for equal bits with the policy that wrote the log. By default
-            wherever the log holds the sets of actions.
+        policy: The policy to start from, fresh or already trained.
+        rule: What to learn before a reward is known. ``wait``: nothing. ``assume``: the schema's
+            default at once, amended when the reward comes.
+        decide: Whether the policy also makes each decision again, so that policies that draw random
+            numbers draw them. Needed to equal the policy that wrote the log bit by bit. The default
+            is True if the log holds the sets of actions.
         resume: As for `memory`.
-        progress: Told how many rows are done.
+        progress: Called with the number of rows done.
     """
     one_of("rule", rule, RULES)
     learner = policy.copy()
     if learner.dim != log.dim:
-        raise ValueError(f"{learner.label} has dim = {learner.dim}, the log vectors of {log.dim}")
+        raise ValueError(f"{learner.label} has dim = {learner.dim}, the log has dim = {log.dim}")
     decides = log.whole if decide is None else decide
     if decides and not log.whole:
-        raise CannotAnswer("decisions cannot be made anew: the log has no sets of actions")
+        raise CannotAnswer("decisions cannot be made again: the log has no sets of actions")
     life = _Life(log, rule, decides)
     question = f"fit {fingerprint(policy)} {rule} {decides}"
     with Checkpoint(resume, log, question, {"learner": learner, "life": life}) as kept:
@@ -68,12 +68,12 @@ def fit(
 def _lived(learner: Policy, events: list[Event]) -> None:
     try:
         learner.replay(events)
-    except ValueError as error:  # rows were checked: this is a rule of the policy
+    except ValueError as error:  # the rows are valid, so a rule of the policy is broken
         raise CannotAnswer(f"{learner.label} cannot learn this log: {error}") from None
 
 
 class _Life:
-    """The events of a log, batch by batch; rewards wait here until they come."""
+    """The events of a log, batch by batch; holds each reward back until its arrival."""
 
     def __init__(self, log: LogReader, rule: str, decides: bool) -> None:
         self._blocks, self._default = log.blocks, log.schema.default
@@ -81,7 +81,7 @@ class _Life:
         self._waiting: list[tuple[float, int, Event]] = []
 
     def events(self, batch: Batch, round: float) -> list[Event]:
-        """What happened while the rows of a batch were decided, the first in ``round``."""
+        """The events of a batch, in order; its first row is decided in ``round``."""
         out: list[Event] = []
         known = batch.known
         for i in range(len(batch)):
@@ -106,7 +106,7 @@ class _Life:
         return Amend(action, round, self._default, reward)
 
     def due(self, now: float) -> list[Event]:
-        """The rewards that had come by ``now``, in order."""
+        """The rewards that arrived by ``now``, in order."""
         out = []
         while self._waiting and self._waiting[0][0] <= now:
             out.append(heapq.heappop(self._waiting)[2])

@@ -29,7 +29,7 @@ class Check:
         summary: One row per quantity: quantity, value.
         periods: One row per period: rows, decisions, mean reward, open and missing rewards.
         propensities: One row per test of the logged propensities: period, action, p.
-        warnings: What should be looked at before anything else, in words.
+        warnings: Problems to look at before anything else, in words.
     """
 
     summary: pd.DataFrame
@@ -72,7 +72,7 @@ class Sample:
         self.total += float(values.sum())
         self.least = min(self.least, float(values.min()))
         self.most = max(self.most, float(values.max()))
-        # The numbers with the smallest random keys are a uniform sample, however they are cut.
+        # The numbers with the smallest random keys are a uniform sample, for any batch size.
         self.values = np.concatenate([self.values, values])
         self._keys = np.concatenate([self._keys, self._generator.random(len(values))])
         if len(self.values) > 2 * _SAMPLE:
@@ -151,7 +151,7 @@ class _Checking:
         self._repeats(batch)
 
     def _repeats(self, batch: Batch) -> None:
-        """Rows equal to the one before in time, choice, propensity, reward and its time."""
+        """Count rows that equal the row before: time, choice, propensity, reward, arrival."""
         vector = batch.vectors[batch.played].sum(axis=1)
         logged = (batch.time, batch.chosen, batch.propensity, batch.reward, batch.arrival)
         columns = (*logged, vector)
@@ -229,7 +229,7 @@ def smallest_p(tests: pd.DataFrame) -> float:
 
 def _summary(log: LogReader, work: _Checking, tests: pd.DataFrame) -> pd.DataFrame:
     tally, dated = work.tally, log.dated
-    # Tests of all arms together have no plays of one action.
+    # Tests of all arms together have no count of plays per action.
     played = tests.dropna(subset=["played"]).groupby("action")["played"].sum()
     w1, w2 = tally.weights
     quantities: dict[str, Any] = {
@@ -269,7 +269,7 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
         row, reason = log.findings.examples[0]
         out.append(f"{log.findings.total} rows were dropped; the first is row {row}: {reason}")
     if log.forgot_ids:
-        out.append("ids were compared with the latest eight million only")
+        out.append("ids were compared only with the latest eight million ids")
     if tally.unlogged == tally.rows:
         out.append("no propensities are logged: values of other policies need them")
     elif tally.unlogged:
@@ -291,14 +291,14 @@ def _warnings(log: LogReader, work: _Checking, tests: pd.DataFrame) -> list[str]
         out.append(say_open(tally.open, log.schema.default))
     if tally.repeats:
         out.append(
-            f"{tally.repeats} rows repeat the row before them in everything that is logged; where "
-            "times are coarse and rewards take few values, some do by chance"
+            f"{tally.repeats} rows equal the row before them in all logged values; this can be "
+            "chance if times are coarse and rewards take few values"
         )
     return out
 
 
 def _runs(periods: list[str], marked: set[str]) -> str:
-    """The marked ones among consecutive periods; three and more in a row as a stretch."""
+    """The marked periods in words; three or more in a row as "first to last"."""
     runs: list[list[str]] = []
     for before, period in zip([None, *periods], periods, strict=False):
         if period in marked:

@@ -1,4 +1,4 @@
-"""`Log`: open your log and ask it."""
+"""`Log`: open your log and ask it questions."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _ROWS = 16_384
 
 
 class Log(LogReader):
-    """A log of decisions: what could be played, what was, with what probability and reward.
+    """A log of decisions: offered actions, played action, its probability and its reward.
 
-    Use `Log.open`. Nothing is kept in memory but the batch that is being worked on, so a log may be
-    longer than memory. Every question takes ``progress``, a function that is told how many rows are
-    done and how many there are (None where only reading tells). Most take ``resume``, a file that
-    keeps what has been done: the same call continues after an interruption.
+    Use `Log.open`. Only the current batch is kept in memory, so a log may be larger than memory.
+    Every question takes ``progress``, a function that is called with the number of rows done and
+    the number of all rows (None if it is not known yet). Most take ``resume``, a file that saves
+    the work done so far: the same call continues after an interruption.
 
     Attributes:
-        schema: What its columns mean.
+        schema: What the columns mean.
         dim: Length d of a full action vector.
-        blocks: Number of parameter blocks: arms with a parameter each, or 1.
-        whole: Whether rows hold the set of actions, not only the one that was played.
+        blocks: Number of parameter blocks: one per arm, or 1.
+        whole: Whether rows hold the set of actions, not only the played action.
         dated: Whether times are dates; otherwise they are numbers.
-        notes: What was noticed while reading it, in words.
+        notes: Remarks on the log from reading it, in words.
         findings: Rows that were dropped in the latest pass, with numbers and reasons.
 
     Examples:
@@ -77,11 +77,11 @@ class Log(LogReader):
             data: Path to Parquet, CSV, JSON lines, Arrow or dsjson; an Arrow table; a pandas or
                 polars frame.
             schema: What the columns mean; without it ``columns`` are the arguments of `Schema`.
-            kind: Format of a file whose name does not tell: parquet, csv, jsonl, arrow, dsjson.
-            catalogue: Sets of actions by id, where rows hold ids or nothing.
+            kind: Format of a file if its name does not show it: parquet, csv, jsonl, arrow, dsjson.
+            catalogue: Sets of actions by id, if rows hold only ids or nothing.
             features: Encoder of named actions and contexts, such as `driftbandits.features`.
             on_bad: What to do with a row that cannot be right: "stop" or "drop".
-            rows: Most rows that are read at a time.
+            rows: Largest number of rows that are read at a time.
             **columns: Fields of `Schema`, by name.
         """
         if schema is not None and columns:
@@ -113,7 +113,7 @@ class Log(LogReader):
     ) -> Drift:
         """Is it drifting? See `driftbandits.logs.drift.drift`.
 
-        Where it drifts, the memory that is recommended is that of `memory`.
+        If it drifts, the recommended memory is the answer of `memory`.
         """
         compile_apart("drift")
         found = drift(
@@ -124,7 +124,7 @@ class Log(LogReader):
         return replace(found, remembered=self._remembered(clock))
 
     def _remembered(self, clock: str) -> Memory | None:
-        """What `memory` says, where some memory is clearly better than never forgetting."""
+        """The answer of `memory`; None if no memory is clearly better than never forgetting."""
         try:
             found = self.memory(clock=clock)
         except CannotAnswer:
@@ -141,7 +141,7 @@ class Log(LogReader):
     ) -> Memory:
         """Which memory fits? See `driftbandits.logs.memory.memory`.
 
-        Where the log holds sets of actions, a model of it then shows which memory loses least
+        If the log holds sets of actions, a model of the log then shows which memory loses least
         (`driftbandits.logs.earning.confirmed`).
         """
         compile_apart("memory")
@@ -185,7 +185,7 @@ class Log(LogReader):
         progress: Progress | None = None,
     ) -> Value:
         """What would policies that learn have earned? See `driftbandits.logs.replay.replay`."""
-        compile_apart("value")  # apart from policies: both at once take more than 500 MB
+        compile_apart("value")  # not together with policies: both at once take more than 500 MB
         compile_apart("replay", list(policies.values()))
         return replay(
             self,
@@ -224,10 +224,10 @@ class Log(LogReader):
         resume: Resume = None,
         progress: Progress | None = None,
     ) -> Any:
-        """A copy of a policy or an agent that has lived through the log.
+        """A copy of a policy or an agent that has learned the log.
 
-        See `driftbandits.logs.fit.fit` and `driftbandits.logs.agents.fit_agent`. An agent has rules
-        of its own, so it takes neither ``rule`` nor ``decide``.
+        See `driftbandits.logs.fit.fit` and `driftbandits.logs.agents.fit_agent`. An agent has its
+        own rules, so it takes neither ``rule`` nor ``decide``.
         """
         if not isinstance(policy, Agent | Policy):
             raise TypeError(f"policy must be a policy or an agent, got {policy!r}")
@@ -237,7 +237,7 @@ class Log(LogReader):
                 self, policy, rule=rule or "wait", decide=decide, resume=resume, progress=progress
             )
         if rule is not None or decide is not None:
-            raise ValueError("an agent has its own rule and decides itself")
+            raise ValueError("an agent has its own rules: leave out rule and decide")
         return fit_agent(self, policy, resume=resume, progress=progress)
 
     def sums(

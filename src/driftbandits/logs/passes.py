@@ -1,4 +1,4 @@
-"""A pass over a log for several memories: rows in order, each reward learned when it came."""
+"""A pass over a log for several memories: rows in order, each reward learned when it arrives."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .batch import Batch, Ints, Mask
 from .lanes import START, Rows, State, walk
 from .leverage import Leverage
 
-# Each feature is scaled to a mean square of 1, so this ridge is worth one row.
+# Each feature is scaled to a mean square of 1, so this ridge weighs as much as one row.
 RIDGE = 1.0
-# Stretches of time that the errors of differences in evidence are taken from.
+# Stretches of the log from which standard errors of evidence differences are computed.
 _STRETCHES = 64
-# Rows that are worked on at once, and numbers in their errors: these stay in the cache.
+# Largest number of rows per call, and of numbers in their errors: these stay in the cache.
 _PIECE, _NUMBERS = 8192, 1 << 20
 _TRACE = 2048
 
@@ -29,7 +29,7 @@ class Stretch:
     clock: Array  # (n,), decisions, or hours in units of decisions
     vectors: Array  # (n, w), scaled
     blocks: Ints  # (n,)
-    count: Array  # (n,), decisions times the weight of their leverage
+    count: Array  # (n,), number of decisions times the leverage weight
     reward: Array  # (n, S)
 
     def __len__(self) -> int:
@@ -55,10 +55,10 @@ class Stretch:
 
 
 class Clock:
-    """Where each decision lies on the clock that memories are measured on.
+    """The clock on which memories are measured.
 
     ``decisions``: the clock moves by one per decision. ``hours``: it moves with time, at
-    ``rate`` decisions per hour, so that memories in both are of the same size.
+    ``rate`` decisions per hour, so that memories have the same size on both clocks.
     """
 
     def __init__(self, kind: str, rate: float) -> None:
@@ -77,7 +77,7 @@ class Clock:
 
 
 def stretch(batch: Batch, clock: Array, scales: Array, leverage: Leverage) -> Stretch:
-    """The rows of the next batch with their logged rewards alone."""
+    """The rows of the next batch with one series: their logged rewards."""
     batch = batch.judged()
     played = batch.played
     vectors = batch.vectors[played] / scales
@@ -100,11 +100,11 @@ class Pass:
         width: Length w of a vector within its block.
         blocks: Number of blocks.
         series: Number S of series of rewards; the first is the log's own.
-        instant: Learn each reward right after its decision, whenever it came.
-        noise: Memory of the noise level s² in rows, the same for all lanes. A short one lets calm
-            and restless times count alike.
-        widths: Whether a prediction's own uncertainty aᵀV⁻¹a counts. Where noise differs between
-            contexts, the wide bounds of a short memory imitate that, which is not drift.
+        instant: Learn each reward right after its decision, even if it came later.
+        noise: Memory of the noise level s² in rows, the same for all lanes. With a short memory,
+            quiet and noisy times count equally.
+        widths: Whether the uncertainty aᵀV⁻¹a of a prediction counts. If noise differs between
+            contexts, the wide bounds of a short memory imitate it, which is not drift.
     """
 
     def __init__(
@@ -142,15 +142,15 @@ class Pass:
 
     @property
     def unscored(self) -> str:
-        """Why no reward could be predicted, for a refusal."""
+        """Why no reward could be predicted, for an error message."""
         learned = int(self.state.due[0])
         if learned < START:
-            return f"rewards that had come before later decisions; {learned} had, and 10 are needed"
-        return "rewards that differ; those that are known are all equal"
+            return f"10 rewards that came before later decisions; only {learned} did"
+        return "rewards that differ; all known rewards are equal"
 
     @property
     def gains(self) -> Array:
-        """Evidence of the best memory above that of the last one (never), per series (S,)."""
+        """Evidence of the best memory minus evidence of never forgetting, per series (S,)."""
         return np.asarray(self.state.evidence.max(axis=0) - self.state.evidence[-1])
 
     def theta(self, lane: int) -> Array:
@@ -207,7 +207,7 @@ class Pass:
         self.closer.add(rows.time[ends[1:] - 1], closer)
 
     def _order(self, both: Stretch, start: int, ends: Ints) -> tuple[Ints, Ints]:
-        """Rows in the order in which they are learned, and the first unit's start that may."""
+        """Rows in the order of learning, and for each the start of the first unit that uses it."""
         n = len(both) - start
         when = np.searchsorted(both.time[start:], both.arrival, "left")
         unit_end = ends[np.searchsorted(ends, np.arange(n), "right")]
@@ -228,7 +228,7 @@ class Trace:
         self._stride, self._seen = 1, 0
 
     def add(self, times: Array, values: Array) -> None:
-        """Further points; where there are too many, every other one goes."""
+        """Further points; if there are too many, every other one is dropped."""
         where = np.arange(self._seen, self._seen + len(times))
         keep = where % self._stride == 0
         self._seen += len(times)
@@ -241,8 +241,8 @@ class Trace:
     def errors(self, lane: int) -> Array:
         """Standard errors of the differences in evidence to one memory, shape (M,).
 
-        From the sums over 64 stretches of the log: scores that follow one another are not
-        independent, and under heavy tails a few rows decide. NaN where there are no two stretches.
+        From the sums over 64 stretches of the log, since neighbouring scores are not independent,
+        and under heavy tails a few rows dominate. NaN if there are fewer than two stretches.
         """
         every = max(1, len(self.times) // _STRETCHES)
         ahead = (self.values - self.values[:, [lane]])[::every]

@@ -20,22 +20,22 @@ from .vector_layouts import Layout, Names, Sets
 
 Progress = Callable[[int, int | None], None]
 
-# Rows that scales are taken from, and that tell how large sets of actions are.
+# Rows from which scales are computed, and rows read first to learn how large sets of actions are.
 _FIRST, _PEEK = 4096, 64
 
 
 class LogReader:
-    """The rows of a log, and what they have in common; `Log` adds the questions to ask it.
+    """The rows of a log, and the facts they share; `Log` adds the questions.
 
     Attributes:
-        schema: What its columns mean.
+        schema: What the columns mean.
         dim: Length d of a full action vector.
-        blocks: Number of parameter blocks: arms with a parameter each, or 1.
-        whole: Whether rows hold the set of actions, not only the one that was played.
+        blocks: Number of parameter blocks: one per arm, or 1.
+        whole: Whether rows hold the set of actions, not only the played action.
         encoded: Whether rows hold contexts and actions by name, for features.
-        dated: Whether times are dates, or numbers since 1970; otherwise they are other numbers.
-        notes: What was noticed while reading it, in words.
-        names: Names of the actions met so far, and their positions.
+        dated: Whether times are dates or numbers since 1970; otherwise they are other numbers.
+        notes: Remarks on the log from reading it, in words.
+        names: Names of the actions seen so far, and their positions.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LogReader:
         features: Encoder | None,
         on_bad: str,
     ) -> None:
-        Checker(on_bad)  # refuses a wrong choice now, not after an hour
+        Checker(on_bad)  # refuses a wrong value now, not after an hour
         self.source, self.schema = source, schema
         self._on_bad = on_bad
         told = "" if catalogue is None else catalogue.stamp
@@ -65,14 +65,14 @@ class LogReader:
         self.whole, self.encoded = self._layout.whole, features is not None
         self.findings = Findings()
         self.forgot_ids = False
-        self.position = 0  # rows read in the pass that is under way
+        self.position = 0  # rows read in the current pass
         self.most = 0  # actions in the largest set that was read
-        self._spread = 0  # numbers that the sets of a row may take, where rows do not share them
+        self._spread = 0  # numbers per row in the vectors of a set; 1 per action if rows share sets
         self._ends: tuple[float, float] | None = None
         self._decisions: float | None = None
         self._rows: int = 0
         self._scales: Any = None
-        # Decided once: names that are met later must not change what a number means.
+        # Decided once: later names must not change what a number means.
         self._numbered = self._layout.by_number or _are_numbers(
             schema.arm_names or self.action_names
         )
@@ -80,7 +80,7 @@ class LogReader:
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Names of the actions met so far; numbers where they have none."""
+        """Names of the actions seen so far; numbers if they have no names."""
         return tuple(self.names.positions)
 
     @property
@@ -94,15 +94,15 @@ class LogReader:
         return self.dim // self.blocks
 
     def checker(self) -> Checker:
-        """A fresh check of rows, as the log was opened."""
+        """A fresh checker of rows, with the options of this log."""
         return Checker(self._on_bad, self.schema.reward_bounds)
 
     def batches(
         self, *, checker: Checker | None = None, skip: int = 0, progress: Progress | None = None
     ) -> Iterator[Batch]:
-        """The rows in order, in batches; ``progress`` is told how many are done.
+        """The rows in order, in batches; ``progress`` is called with the number of rows done.
 
-        ``skip`` rows are passed over, for a run that continues with a ``checker`` of its own.
+        The first ``skip`` rows are left out, for a run that continues with its own ``checker``.
         """
         end = self.end(progress) if self.schema.mature_after is not None else np.inf
         whole = skip == 0 or checker is not None
@@ -115,7 +115,7 @@ class LogReader:
                 batch = checker(self._batch(piece, done, end))
                 start, done = start + piece.num_rows, done + piece.num_rows
                 self.position = done
-                if whole:  # findings are of all rows
+                if whole:  # the checker has seen all rows
                     self.findings, self.forgot_ids = checker.findings, checker.forgot_ids
                 if len(batch):
                     kept, self.most = True, max(self.most, int(batch.size.max()))
@@ -183,14 +183,14 @@ class LogReader:
 
     @property
     def rate(self) -> float:
-        """Decisions per hour on average; NaN where no time passes."""
+        """Decisions per hour on average; NaN if no time passes."""
         first, last = self.span()
         return self.decisions() / ((last - first) / 3600.0) if last > first else float("nan")
 
     def scales(self) -> Any:
         """Root mean square of each coordinate of the first played vectors, shape (w,).
 
-        Only the first rows are used, so that nothing later changes an earlier prediction.
+        Only the first rows are used, so that later rows never change an earlier prediction.
         """
         if self._scales is None:
             total, rows = np.zeros(self.width), 0
@@ -205,7 +205,7 @@ class LogReader:
         return self._scales
 
     def _fitting(self, table: pa.RecordBatch) -> int:
-        """Rows whose columns and whose sets of vectors take little room."""
+        """Number of rows that fit in little memory, with their sets of vectors."""
         if self._spread == 0:
             return _PEEK
         return fitting(table.num_rows, max(table.nbytes / table.num_rows, 8.0 * self._spread))
@@ -246,7 +246,7 @@ class LogReader:
         return floats(found, getattr(self.schema, field))
 
     def _rewards(self, table: pa.RecordBatch, time: Array, ripe: Array | None) -> tuple[Any, Any]:
-        """Rewards and when they came; a missing one that is mature is the default by then."""
+        """Rewards and their arrivals; a missing reward becomes the default when it is ripe."""
         schema = self.schema
         reward = floats(column(table, schema.reward), schema.reward).copy()
         found = optional(table, schema, "reward_time")
@@ -265,7 +265,7 @@ class LogReader:
         if not self.whole:
             return np.zeros(table.num_rows, dtype=np.int64)
         if self.schema.chosen is None:
-            raise LogError("the schema must name the column of what was chosen")
+            raise LogError("the schema must name the column of the chosen action")
         found = column(table, self.schema.chosen)
         if self._numbered:
             found = _number_names(found, self.schema.chosen)
@@ -282,15 +282,15 @@ class LogReader:
         return chosen
 
     def _refuse_names(self, example: str) -> None:
-        """Say that no name of what was chosen is one of an action's."""
+        """Refuse a column of names none of which is the name of an action."""
         known = ", ".join(repr(name) for name in self.action_names[:5])
         raise LogError(
-            f"column {self.schema.chosen!r} has names such as {example!r}, and none is "
-            f"that of an action ({known}); give the names of arms: arms=('a', 'b') (--arms a,b)"
+            f"column {self.schema.chosen!r} has names such as {example!r}, and none of them is an "
+            f"action ({known}); give the names of arms: arms=('a', 'b') (--arms a,b)"
         )
 
     def _collect_names(self) -> None:
-        """Names of actions in the first rows, for a log that names its actions and no more."""
+        """Collect the names of actions in the first rows, for a log that only names its actions."""
         read = 0
         for table in self.source.read(0):
             listed = listed_names(table, self.schema)
@@ -301,20 +301,20 @@ class LogReader:
                 break
 
     def _read_notes(self, table: pa.RecordBatch) -> None:
-        """What an importer left out, counted up to this batch."""
+        """Note the rows that an importer left out up to this batch."""
         found = {k: v for k, v in (table.schema.metadata or {}).items() if v.isdigit()}
         left_out = [f"{v.decode()} {k.decode()} left out" for k, v in found.items() if v != b"0"]
         self.notes = (*self.source.notes, *left_out)
 
 
 def _are_numbers(names: tuple[str, ...]) -> bool:
-    """Whether actions are called by numbers that do not count from 0: 101, 205, 999."""
+    """Whether names are numbers other than 0, 1, 2, …: for example 101, 205, 999."""
     digits = bool(names) and all(name.isdecimal() for name in names)
     return digits and set(names) != {str(k) for k in range(len(names))}
 
 
 def _number_names(found: Any, name: str) -> Any:
-    """Numbers as the names that they are; whole numbers with gaps may come as floats."""
+    """Numbers as names; whole numbers may come as floats if the column has gaps."""
     if pa.types.is_integer(found.type):
         return found.cast(pa.string())
     if not pa.types.is_floating(found.type):
@@ -325,12 +325,12 @@ def _number_names(found: Any, name: str) -> Any:
 
 
 def _rounded(propensity: Array) -> Array:
-    """Probabilities that rounding in single precision has put above 1 are 1."""
+    """Probabilities slightly above 1, from rounding in single precision, become 1."""
     return np.where((propensity > 1.0) & (propensity < 1.0 + 1e-6), 1.0, propensity)
 
 
 def _declared(features: Encoder | None) -> str:
-    """An encoder in words; one of a user's own may be told by its place in memory alone."""
+    """A text that identifies an encoder; the repr of a user's own class may be just an address."""
     return str(features.to_dict()) if isinstance(features, Features) else repr(features)
 
 

@@ -1,17 +1,17 @@
 """What a policy that learns would have earned: doubly robust replay on the real clock.
 
-For every row the policy chooses, and its choice is scored with the doubly robust term
+For every row the policy makes a choice, which is scored with the doubly robust term
 
     φ = q̂(x, choice) + 1{choice = played}/p · (r − q̂(x, played)),
 
-which is unbiased for what the choice earns. The policy then learns from the row with probability
-min(1, c·1{choice = played}/p), so that what it learns from looks as if its own choices had been
-played (Dudík, Erhan, Langford and Li, 2012). Rows that it does not learn from still move its clock:
-without that, the world would drift K times faster for the policy than it did.
+which is an unbiased estimate of what the choice earns. The policy then learns from the row with
+probability min(1, c·1{choice = played}/p). So the rows it learns from look as if its own choices
+had been played (Dudík, Erhan, Langford and Li, 2012). Other rows still move its clock: otherwise
+the world would drift K times faster for the policy than it did.
 
-It learns from about a share c of the rows, less than it would have had live. Learning from ``all``
-rows instead answers another question: what would the policy have earned in each row, had it watched
-the logger until then?
+The policy learns from about a share c of the rows, fewer than it would live. Learning from ``all``
+rows instead answers another question: what would the policy have earned in each row if it had
+watched the logger until then?
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from .value import (
 
 
 class Waiting:
-    """Rewards on their way to a policy, handed over when they come."""
+    """Rewards that a policy has not received yet, delivered when they arrive."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Array, float, float]] = []
         self._count = 0
 
     def add(self, arrival: float, action: Array, reward: float, round: float) -> None:
-        """A reward of ``round`` that will come at ``arrival``."""
+        """Add a reward of ``round`` that comes at ``arrival``."""
         heapq.heappush(self._heap, (arrival, self._count, action, reward, round))
         self._count += 1
 
@@ -62,7 +62,7 @@ class Waiting:
         return self._heap[0][0] if self._heap else np.inf
 
     def deliver(self, policy: Policy, now: float) -> None:
-        """Let the policy learn what has come by ``now``, in the order in which it came."""
+        """Let the policy learn the rewards that arrived by ``now``, in the order of arrival."""
         while self._heap and self._heap[0][0] <= now:
             _, _, action, reward, round = heapq.heappop(self._heap)
             policy.update(action, reward, round=round)
@@ -72,7 +72,7 @@ class Player:
     """One policy in replay.
 
     Attributes:
-        refused: Why it cannot go on; empty while it can.
+        refused: Why the policy cannot continue; empty if it can.
     """
 
     def __init__(self, name: str, policy: Policy, *, learn: str, share: float, seed: int) -> None:
@@ -83,9 +83,9 @@ class Player:
         self.refused = ""
 
     def try_to_play(self, batch: Batch, p: Array, blocks: int) -> Ints:
-        """Like `play`; a policy that refuses a row plays no more, and the first action until then.
+        """Like `play`, but a policy that refuses a row stops; then all choices are 0.
 
-        Rows were checked when they were read, so that what is refused here is the policy's rule.
+        Rows were checked when they were read, so a refusal here is a rule of the policy.
         """
         if not self.refused:
             try:
@@ -100,7 +100,7 @@ class Player:
         draws = self._draws.random(len(batch))
         choices = np.empty(len(batch), dtype=np.int64)
         learns = batch.known & ((self.learn == "all") | (draws < self.share / p))
-        # Lists, since their entries are read one by one.
+        # Reading single entries is faster from lists than from arrays.
         times, firsts, played, may = (
             x.tolist() for x in (batch.time, batch.first, batch.chosen, learns)
         )
@@ -110,7 +110,7 @@ class Player:
                 waiting.deliver(policy, times[i])
             if firsts[i] != offered:  # rows of a catalogue share their sets
                 offered, actions = firsts[i], batch.actions(i, blocks)
-            # `decide` is the same, with propensities and scores that nobody needs here.
+            # Like `decide`, but without propensities and scores, which are not needed here.
             choices[i] = choice = policy.select(actions)
             policy.advance()
             if may[i] and (choice == played[i] or self.learn == "all"):
@@ -119,7 +119,7 @@ class Player:
         return choices
 
     def fill(self, batch: Batch, choices: Ints, p: Array, theta: Array, out: Array) -> None:
-        """Put the numbers (n, 6) of the rows into ``out``, given what the policy chose."""
+        """Put the numbers (n, 6) of the rows into ``out``, given the policy's choices."""
         rows = batch.first + choices
         direct = np.einsum("ij,ij->i", batch.vectors[rows], theta[batch.blocks[rows]])
         weight = np.where(choices == batch.chosen, 1.0 / p, 0.0)
@@ -148,17 +148,17 @@ def replay(
     Args:
         log: The log; one decision per row.
         policies: Policies by name. They are copied; each continues from the state it has.
-        learn: ``accepted`` rows, as if the policy had decided; or ``all`` rows, as if it had
-            watched.
-        share: The constant c; the least propensity of the log unless given. A larger one accepts
-            more rows and biases what the policy learns from, where c/p is above 1.
-        full_traffic: Whether to add, for the whole log and ``accepted`` rows, what the policy would
-            have earned with all of its rewards, with the help of a model
+        learn: The rows to learn from: ``accepted`` rows, as if the policy had decided; or ``all``
+            rows, as if it had watched.
+        share: The constant c; by default the least propensity of the log. A larger c accepts more
+            rows, but the rows learned from are biased if c/p is above 1.
+        full_traffic: Whether to add a row, for the whole log and ``accepted`` rows only: what the
+            policy would have earned with all of its rewards, according to a model
             (`driftbandits.logs.traffic`).
         period: As for `value`.
-        seed: Names the draws that accept rows.
+        seed: Seed of the draws that accept rows.
         resume: As for `memory`.
-        progress: Told how many rows are done.
+        progress: Called with the number of rows done.
     """
     one_of("learn", learn, ("accepted", "all"))
     check_answerable(log, "logged")
@@ -204,9 +204,9 @@ def _play(
     log: LogReader,
     model_thread: ThreadPoolExecutor,
 ) -> None:
-    """Let all policies play a batch, and add its rows.
+    """Let all policies play a batch, and add its rows to the evaluation.
 
-    Policies learn from rewards as they came; values are of rows that can be judged.
+    Policies learn from rewards when they arrived; values use the rewards of `Batch.judged`.
     """
     blocks, actions, judged = log.blocks, len(log.action_names), batch.judged()
     usable = judged.known & np.isfinite(batch.propensity)
@@ -214,7 +214,7 @@ def _play(
     p = np.where(np.isfinite(batch.propensity), batch.propensity, 1.0)
     numbers = {name: np.zeros((len(batch), 6)) for name in players}
     labels = dict[str, Ints]()
-    # What is chosen does not depend on the model, which learns the batch beside.
+    # Choices do not depend on the model, so the model learns the batch in a parallel thread.
     learning = model_thread.submit(list, model.pieces(batch))
     choices = {name: player.try_to_play(batch, p, blocks) for name, player in players.items()}
     for name in players:
@@ -248,7 +248,7 @@ def _at_full_traffic(
             continue
         try:
             worth = model.shortage(policy, found.acceptance[name], draws(seed, name))
-        except ValueError as error:  # what the model draws need not be what a policy takes
+        except ValueError as error:  # a policy may refuse rewards that the model draws
             refused.append(
                 f"full traffic of {name}: the policy refuses the model's rewards: {error}"
             )
@@ -272,8 +272,8 @@ def _least_propensity(log: LogReader) -> float:
         least = min(least, float(np.nanmin(batch.propensity, initial=np.inf)))
     if least < 1e-3:
         raise CannotAnswer(
-            f"the least propensity is {least:.2g}: replay would accept as few of the rows. Give a "
-            "larger share, and mind the bias it brings, or let the policy learn from all rows"
+            f"the least propensity is {least:.2g}: replay would accept only about this share of "
+            "the rows. Give a larger share, which adds bias, or let the policy learn from all rows"
         )
     return least
 
@@ -292,7 +292,7 @@ def _cautions(players: Mapping[str, Player], learn: str, share: float) -> list[s
             )
         if player.above:
             out.append(
-                f"{name}: c/p was above 1 in {player.above} rows (c = {share:g}), so what it "
-                "learned from is biased"
+                f"{name}: c/p was above 1 in {player.above} rows (c = {share:g}), so the rows it "
+                "learned from are biased"
             )
     return out

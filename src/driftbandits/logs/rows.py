@@ -1,4 +1,4 @@
-"""Rows that cannot be right: found, numbered, and stopped at or dropped, never in silence."""
+"""Rows that cannot be right: they stop the run or are dropped and counted, never silently."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .schema import LogError
 
 _EXAMPLES = 20
 _BACKWARDS = "time goes backwards"
-# Sizes beyond which sums of squares and cubes would overflow: no honest log has them.
+# Beyond these sizes, sums of squares and cubes would overflow; no real log has such numbers.
 LARGEST, _MOST, _LEAST_P = 1e50, 1e15, 1e-30
-# Ids that are remembered to find duplicates: 8 bytes each.
+# Number of ids that are remembered to find duplicates; 8 bytes per id.
 _IDS = 8_000_000
 _WAITING = 65_536
 
 
 @dataclass
 class Findings:
-    """What was wrong: how many rows for each reason, and the first few with their numbers.
+    """Bad rows: how many per reason, and the first few with their row numbers.
 
-    ``open`` are good rows without a reward.
+    ``open`` is the number of good rows without a reward.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -46,15 +46,15 @@ class Findings:
 
 
 def say_open(count: int, default: float) -> str:
-    """That rows without a reward are left out, and what to do if these are no clicks."""
+    """A note that rows without a reward are left out, and what to do if they mean "no click"."""
     return (
-        f"rows without a reward, which are left out: {count:,}. If a missing one means {default:g} "
-        "after some hours, say after how many (mature_after, --mature-after)"
+        f"rows without a reward, which are left out: {count:,}. If a missing reward means "
+        f"{default:g} after some hours, give their number (mature_after, --mature-after)"
     )
 
 
 class _Seconds:
-    """Lengths of time that are written out only where a row needs them."""
+    """Durations that are formatted only for rows that need them."""
 
     def __init__(self, lengths: Array) -> None:
         self._lengths = lengths
@@ -64,7 +64,7 @@ class _Seconds:
 
 
 class _Outside:
-    """Indices outside their sets, in words; those below 0 stand for names that none has, too."""
+    """Indices outside their sets, in words; an index below 0 may also be an unknown name."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
@@ -73,11 +73,11 @@ class _Outside:
         chosen, size = self._batch.chosen[row], self._batch.size[row]
         if chosen < 0:
             return "no action of the set has this name or index"
-        return f"{chosen}, and indices count from 0 to {size - 1}; if it is a name, give all names"
+        return f"{chosen}, but indices go from 0 to {size - 1}; if it is a name, give all names"
 
 
 class Checker:
-    """Checks rows in order; it carries the latest time and the ids from batch to batch."""
+    """Checks rows in order; keeps the latest time and the ids from batch to batch."""
 
     def __init__(self, on_bad: str, bounds: tuple[float, float] | None = None) -> None:
         if on_bad not in ("stop", "drop"):
@@ -85,14 +85,14 @@ class Checker:
         self.on_bad = on_bad
         self._bounds = bounds or (-LARGEST, LARGEST)
         self.latest = -np.inf
-        # Two generations of hashed ids, sorted: the older one is let go when the younger is full.
-        # The latest wait apart until they are worth a merge.
+        # Two sorted generations of hashed ids: when the younger is full, the older is dropped.
+        # The latest ids are kept apart until there are enough of them to merge.
         self.latest_ids = self.young = self.old = np.zeros(0, dtype=np.uint64)
         self.forgot_ids = False
         self.findings = Findings()
 
     def __call__(self, batch: Batch) -> Batch:
-        """The rows that can be right; the others are stopped at or recorded."""
+        """The good rows; bad rows raise an error or are recorded."""
         reasons = self._reasons(batch)
         bad = np.array([reason != "" for reason in reasons]) if any(reasons) else None
         good = batch if bad is None else batch.where(~bad)
@@ -113,10 +113,10 @@ class Checker:
         return good
 
     def _reasons(self, batch: Batch) -> list[str]:
-        """One reason per row, empty for a good one; the first that applies."""
+        """The first reason that applies to each row, empty for a good row."""
         behind = self._behind(batch)
         tests: list[tuple[Mask, str, Any]] = [
-            (~np.isfinite(batch.time), "time is missing or no time", None),
+            (~np.isfinite(batch.time), "time is missing or not a time", None),
             (behind > 0, _BACKWARDS, _Seconds(behind)),
             (batch.size < 1, "the set of actions is missing, unknown or has odd vectors", None),
             (batch.chosen == MISSING, "chosen is missing", None),
@@ -131,7 +131,7 @@ class Checker:
                 batch.propensity,
             ),
             (batch.propensity < _LEAST_P, f"propensity is below {_LEAST_P:g}", batch.propensity),
-            (np.isinf(batch.reward), "reward is no finite number", batch.reward),
+            (np.isinf(batch.reward), "reward is not a finite number", batch.reward),
             (
                 (batch.reward < self._bounds[0]) | (batch.reward > self._bounds[1]),
                 f"reward is outside [{self._bounds[0]:g}, {self._bounds[1]:g}]",
@@ -163,7 +163,7 @@ class Checker:
         return reasons
 
     def _behind(self, batch: Batch) -> Array:
-        """Seconds by which the time of each row lies before that of an earlier one, or less."""
+        """Latest earlier time minus the row's time, in seconds; positive if time goes backwards."""
         times = np.concatenate([[self.latest], np.nan_to_num(batch.time, nan=-np.inf)])
         so_far = np.maximum.accumulate(times)
         self.latest = float(so_far[-1])
@@ -178,7 +178,7 @@ class Checker:
         return np.asarray(before[batch.first + batch.size] > before[batch.first])
 
     def _duplicates(self, batch: Batch) -> Mask:
-        """Rows whose id an earlier row has, among the latest ids that are remembered."""
+        """Rows with the id of an earlier row, as far as ids are remembered."""
         if batch.id is None:
             return np.zeros(len(batch), dtype=bool)
         import pandas as pd
@@ -201,14 +201,14 @@ class Checker:
 
 
 def _merged(ordered: Any, more: Any) -> Any:
-    """Both arrays as an ordered one; of two that are ordered, in linear time."""
+    """Both arrays as one sorted array; takes linear time if both are sorted."""
     both = np.concatenate([ordered, more])
     both.sort(kind="stable")
     return both
 
 
 def _among(codes: Any, ordered: Any) -> Mask:
-    """Which codes are in an ordered array."""
+    """Which codes are in a sorted array."""
     if len(ordered) == 0:
         return np.zeros(len(codes), dtype=bool)
     where = np.minimum(np.searchsorted(ordered, codes), len(ordered) - 1)

@@ -1,7 +1,7 @@
-"""Work under way as data: JSON and a few arrays, to be put back into fresh work of the same kind.
+"""Unfinished work as data: JSON and a few arrays, restored into fresh work of the same kind.
 
-What is known from the start (the log, functions) is left out, and the fresh work's own stays.
-Nothing is pickled: a file names classes of this package at most, and none is imported for it.
+Parts that are known from the start (the log, functions) are not saved; the fresh work keeps its
+own. Nothing is pickled: a file can only name classes of this package, and imports nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KEPT = (LogReader, FunctionType, type)
 
 
 def written(work: Any) -> tuple[Any, dict[str, Any]]:
-    """A tree that JSON can say, and the arrays that it points into, one per type of entries."""
+    """A tree for JSON, and the arrays that it refers to, one per type of entries."""
     pieces: dict[str, list[Any]] = {}
     tree = _Writer(pieces).tree(work)
     return tree, {kind: np.concatenate(arrays) for kind, arrays in pieces.items()}
@@ -37,7 +37,7 @@ class _Writer:
         self._sizes: dict[str, int] = {}
 
     def tree(self, value: Any) -> Any:
-        """What JSON says of a value."""
+        """A value as JSON."""
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, _PLAIN):
@@ -65,12 +65,12 @@ class _Writer:
         return [[self.tree(key), self.tree(value)] for key, value in values.items()]
 
     def _column(self, column: pd.Series[Any]) -> Any:
-        """Numbers as an array; texts, and values of several kinds, as a list."""
+        """Numbers as an array; texts and mixed values as a list."""
         numbers = column.dtype.kind in "bif"
         return self.tree(column.to_numpy() if numbers else column.tolist())
 
     def _array(self, value: Any) -> list[Any]:
-        """Type and place of an array's entries among all of that type."""
+        """Type of an array's entries, and their position among all entries of this type."""
         kind = value.dtype.str
         start = self._sizes.get(kind, 0)
         self._sizes[kind] = start + value.size
@@ -79,7 +79,7 @@ class _Writer:
 
 
 def restored(tree: Any, arrays: Mapping[str, Any], fresh: Any) -> Any:
-    """What was `written`, put into ``fresh`` where that is an object, and made anew elsewhere."""
+    """The value of a `written` tree; fills ``fresh`` if it is an object, else makes a new value."""
     if not isinstance(tree, dict):
         return tree
     if "array" in tree:
@@ -134,11 +134,11 @@ def _name(kind: type) -> str:
 
 
 def _class(name: str) -> Any:
-    """A class by name: a list, a tuple, or one of this package that is loaded already."""
+    """A class by name: list, tuple, or a class of this package that is already loaded."""
     if name in ("builtins:list", "builtins:tuple"):
         return list if name.endswith("list") else tuple
     module, _, wanted = name.partition(":")
     kind = getattr(sys.modules.get(module), wanted, None)
     if not module.startswith(f"{_PACKAGE}.") or not isinstance(kind, type):
-        raise StateFileError(f"{name} is no part of work under way")
+        raise StateFileError(f"{name} cannot be part of saved work")
     return kind

@@ -34,14 +34,14 @@ _KINDS = {
 }
 
 
-# Bytes of a batch, more or less: wide rows come in shorter batches.
+# Approximate size of a batch in bytes: batches of wide rows have fewer rows.
 BYTES = 4 << 20
-# Bytes of a Parquet column that are read at once, and rows that tell how wide rows are.
+# Bytes of a Parquet column that are read at once, and rows read first to measure their width.
 _BUFFER, _PEEK = 1 << 18, 64
 
 
 def fitting(rows: int, bytes_per_row: float) -> int:
-    """As many rows as take about `BYTES`, at least 1 and at most ``rows``."""
+    """The number of rows that take about `BYTES`, at least 1 and at most ``rows``."""
     return int(max(1.0, min(rows, BYTES / max(bytes_per_row, 1.0))))
 
 
@@ -57,11 +57,12 @@ class Source:
     """A stream of record batches that can be opened again from any row.
 
     Attributes:
-        name: What messages call it.
-        stamp: Tells what changes when the data does, for a run that continues on the same data.
-        rows: Number of rows, or None where only reading tells.
+        name: Name of the source in messages.
+        stamp: Returns a text that changes if the data changes, for a run that continues later.
+        rows: Number of rows, or None if it is not known before reading.
         read: ``read(skip)`` opens the stream after the first ``skip`` rows; ``read(skip, names)``
-            may leave out all columns but these.
+            may leave out all other columns.
+        notes: Remarks on the format, in words.
     """
 
     name: str
@@ -75,7 +76,7 @@ def open_source(data: Any, *, rows: int, drop: bool = False, kind: str | None = 
     """The stream of a path, an Arrow object, or a pandas or polars frame, ``rows`` at a time.
 
     With ``drop``, lines of a text file that cannot be parsed are left out. The metadata of each
-    batch's schema counts what was left out before its end.
+    batch's schema counts the lines left out up to the end of the batch.
     """
     if isinstance(data, (str, os.PathLike)):
         return _file(Path(data), rows, drop, kind)
@@ -111,15 +112,16 @@ def _file(path: Path, rows: int, drop: bool, kind: str | None) -> Source:
     packed = path.suffix.lower() == ".gz"
     known = kind or _KINDS.get((path.with_suffix("") if packed else path).suffix.lower())
     if packed and known in ("parquet", "arrow"):
-        raise LogError(f"{path.name}: only text files may be packed by gzip; unpack it first")
+        raise LogError(f"{path.name}: only text files may be compressed with gzip; unpack it first")
     if known not in _READERS:
         raise LogError(
-            f"{path.name} has no known ending; give its kind (--kind), one of {', '.join(_READERS)}"
+            f"{path.name} has no known file extension; give its kind (--kind), one of "
+            f"{', '.join(_READERS)}"
         )
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if kind is None and known != "parquet" and _is_parquet(path):
-        raise LogError(f"{path.name} is a Parquet file by its content; say so (--kind parquet)")
+        raise LogError(f"{path.name} contains Parquet; give its kind (--kind parquet)")
     kind = "dsjson" if kind is None and known == "jsonl" and is_dsjson(path) else known
     stamp = f"{path.stat().st_size}:{path.stat().st_mtime_ns}"
     with _readable(path, kind):
@@ -139,7 +141,7 @@ def _is_parquet(path: Path) -> bool:
 
 @contextmanager
 def _readable(path: Path, kind: str) -> Iterator[None]:
-    """Errors of the file's format, in words that name the file."""
+    """Turns errors of the file's format into a `LogError` that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
@@ -151,7 +153,7 @@ Opened = tuple[int | None, Reader, tuple[str, ...]]
 
 
 def _parquet(path: Path, rows: int, drop: bool) -> Opened:
-    # A buffer, since the columns of a row group would be read whole without one.
+    # Without a buffer, whole columns of a row group would be read at once.
     options: dict[str, Any] = {"pre_buffer": False, "buffer_size": _BUFFER}
     with pa.parquet.ParquetFile(path, **options) as file:
         total = file.metadata.num_rows
@@ -177,7 +179,7 @@ def _parquet(path: Path, rows: int, drop: bool) -> Opened:
 
 
 def _text(parse: Callable[[Path, bool], Iterator[pa.RecordBatch]]) -> Callable[..., Opened]:
-    """Reader of a text format; how many rows there are only reading tells."""
+    """Reader of a text format; the number of rows is not known before reading."""
 
     def opened(path: Path, rows: int, drop: bool) -> Opened:
         def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -202,27 +204,27 @@ def _arrow(path: Path, rows: int, drop: bool) -> Opened:
         for batch in _cut(_skipped(map(_validated, batches), skip), rows):
             yield batch
             if hasattr(mmap, "MADV_DONTNEED"):
-                # What was read counts as this process's memory until it is let go.
+                # Pages that were read count as this process's memory until they are released.
                 pages.madvise(mmap.MADV_DONTNEED)
 
     return None, read, ()
 
 
 def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch, if its offsets point into it: a damaged file would be read out of bounds."""
+    """The batch, after a check of its offsets: a damaged file would be read out of bounds."""
     batch.validate(full=True)
     return batch
 
 
 def _dsjson(path: Path, rows: int, drop: bool) -> Opened:
-    # Here, since nothing else needs msgspec.
+    # Imported here, since nothing else needs msgspec.
     from .dsjson import read_dsjson
 
     def read(skip: int, names: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         yield from _skipped(read_dsjson(whole_lines(path), rows=rows, drop=drop), skip)
 
     note = (
-        "dsjson keeps one joined reward per decision and no time for it, so delays are lost: "
+        "dsjson has one joined reward per decision without its time, so delays are lost: "
         "every reward counts as known at once"
     )
     return None, read, (note,)

@@ -1,4 +1,4 @@
-"""Fixed policies to evaluate: probabilities of the actions of every row, from its context alone."""
+"""Fixed policies to evaluate: action probabilities of every row, which depend only on the row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Target = Callable[[LogReader, Batch], Array]
 
 @dataclass(frozen=True)
 class Named:
-    """A policy that speaks of actions by name; a log may meet a name late."""
+    """A policy that names actions; the names can be checked only after reading the whole log."""
 
     target: Target
     names: tuple[str, ...]
@@ -34,7 +34,7 @@ class Named:
         return self.target(log, batch)
 
     def check(self, log: LogReader) -> None:
-        """Refuse names that no row of the log has had."""
+        """Refuse names that are in no row of the log."""
         unknown = [name for name in self.names if name not in log.action_names]
         if unknown:
             known = ", ".join(log.action_names[:20])
@@ -42,7 +42,7 @@ class Named:
 
 
 def starts(batch: Batch) -> Ints:
-    """Where each row's probabilities begin, shape (n,)."""
+    """Position of each row's first probability, shape (n,)."""
     return np.cumsum(batch.size) - batch.size
 
 
@@ -58,7 +58,7 @@ def uniform(log: LogReader, batch: Batch) -> Array:
 
 
 def always(name: str) -> Target:
-    """One action, by name, wherever it can be played; uniform elsewhere."""
+    """One action, by name, in rows that offer it; uniform in other rows."""
 
     def target(log: LogReader, batch: Batch) -> Array:
         where = log.action_names.index(name) if name in log.action_names else -1
@@ -90,8 +90,8 @@ def logged_column(name: str) -> Target:
         bad = np.flatnonzero(~(np.abs(total - 1.0) < 1e-6) | ~(least >= 0.0))
         if len(bad):
             raise LogError(
-                f"row {batch.row[bad[0]]}: column {name!r} must hold probabilities, which add up "
-                f"to 1; their sum is {total[bad[0]]:g}"
+                f"row {batch.row[bad[0]]}: column {name!r} must hold probabilities that add up to "
+                f"1; their sum is {total[bad[0]]:g}"
             )
         return chances
 
@@ -112,10 +112,10 @@ def shares(table: pd.DataFrame) -> Target:
 
     def target(log: LogReader, batch: Batch) -> Array:
         where = {name: i for i, name in enumerate(log.action_names)}
-        # One more column for actions that the log has not met yet.
+        # One more column for actions that the log has not shown yet.
         index = wide["action"].map(where).fillna(len(where))
         by_label = np.zeros((1 + len(table), len(where) + 1))
-        # Without keys every row of the table is of the one group (): zip of nothing has no rows.
+        # Without keys, every row of the table is in the group (), since zip() has no rows.
         members = list(zip(*(wide[key] for key in keys), strict=True)) or [()] * len(wide)
         groups = list(dict.fromkeys(members))
         number = {group: g for g, group in enumerate(groups)}
@@ -126,14 +126,14 @@ def shares(table: pd.DataFrame) -> Target:
         total = np.add.reduceat(out, starts(batch))
         if (total <= 0.0).any():
             bad = batch.row[int(np.argmin(total))]
-            raise LogError(f"row {bad}: the table of shares gives no action of this row any share")
+            raise LogError(f"row {bad}: the table of shares gives all its actions probability 0")
         return np.asarray(out / np.repeat(total, batch.size))
 
     return Named(target, tuple(wide["action"].unique()))
 
 
 def _matching(batch: Batch, keys: list[str], groups: list[tuple[Any, ...]]) -> Ints:
-    """Which group of the table each row belongs to."""
+    """The group of the table that each row belongs to."""
     if not keys:
         return np.zeros(len(batch), dtype=np.int64)
     columns = [column(batch.table, key).to_pylist() for key in keys]
@@ -147,7 +147,7 @@ def _matching(batch: Batch, keys: list[str], groups: list[tuple[Any, ...]]) -> I
 
 
 def frozen(policy: Policy) -> Target:
-    """A policy as it is: it chooses and does not learn."""
+    """A policy in its present state: it chooses but does not learn."""
 
     def target(log: LogReader, batch: Batch) -> Array:
         out, first = np.zeros(int(batch.size.sum())), starts(batch)
@@ -165,9 +165,9 @@ def frozen(policy: Policy) -> Target:
 
 
 def stamp(policy: Target | str) -> str:
-    """What tells one fixed policy from another: its words, and the state of a file that they name.
+    """A text that identifies a fixed policy: its own text, and size and time of the file it names.
 
-    A function is told by its place in memory, so another process takes it for another policy.
+    A function is identified by its address, so another process takes it for another policy.
     """
     if not isinstance(policy, str):
         return repr(policy)
@@ -193,7 +193,7 @@ def parse(text: str) -> Target:
         try:
             return shares(pd.read_csv(Path(rest)))
         except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeError) as error:
-            raise LogError(f"{rest} is no table of shares: {error}") from None
+            raise LogError(f"{rest} is not a table of shares: {error}") from None
     if kind == "frozen":
         try:
             return frozen(load(rest))

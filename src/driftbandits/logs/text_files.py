@@ -1,4 +1,4 @@
-"""Text files as Arrow record batches, and their lines that cannot be parsed."""
+"""Text files as Arrow record batches; handles lines that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ codecs.register_error(_QUESTION, _question_marks)
 
 
 def with_counts(batch: pa.RecordBatch, counts: dict[bytes, int]) -> pa.RecordBatch:
-    """The batch, with what was left out so far in the metadata of its schema."""
+    """The batch, with counts of lines left out so far in the metadata of its schema."""
     return batch.replace_schema_metadata({key: str(n).encode() for key, n in counts.items()})
 
 
 class _Utf8:
-    """A file whose bytes that are no UTF-8 read as question marks; pyarrow trips over them."""
+    """A file with question marks in place of bytes that are not UTF-8, which pyarrow refuses."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._left = file, b""
@@ -63,7 +63,7 @@ class _Utf8:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The bytes of a text file, which may be packed by gzip."""
+    """The bytes of a text file, which may be compressed with gzip."""
     if path.suffix.lower() == ".gz":
         return cast(IO[bytes], gzip.open(path, "rb"))
     return path.open("rb")
@@ -72,7 +72,7 @@ def opened(path: Path) -> IO[bytes]:
 def csv_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
     """Rows of a CSV file with a header.
 
-    Types are guessed from the first block. A line with another number of columns than the header
+    Types are guessed from the first block. A line whose number of columns differs from the header
     is left out, or named in an error.
     """
     damaged: list[str] = []
@@ -100,11 +100,11 @@ def csv_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
 
 
 def _marks(path: Path) -> tuple[str, str]:
-    """What separates the columns of a CSV file, and what is its decimal point.
+    """The column separator and the decimal point of a CSV file.
 
-    Tabs separate where the file is called ``.tsv``, and elsewhere the commonest of comma,
-    semicolon and tab in the header, outside quotes. Where it is not the comma, a comma is the
-    decimal point if the first rows have it within numbers and no point.
+    The separator is the tab if the file is called ``.tsv``, otherwise the most common of comma,
+    semicolon and tab in the header, outside quotes. If it is not the comma, the decimal point may
+    be a comma: if the first rows have numbers with a comma and none with a point.
     """
     with opened(path) as file:
         head = file.readline(_BLOCK)
@@ -131,16 +131,16 @@ def json_rows(path: Path, drop: bool) -> Iterator[pa.RecordBatch]:
             done += len(lines)
             continue
         try:
-            str(block, "utf-8")  # pyarrow takes any bytes, and fails when they are looked at
+            str(block, "utf-8")  # pyarrow accepts any bytes, and fails only when texts are read
             table = pa.json.read_json(io.BytesIO(block))
         except (pa.ArrowInvalid, UnicodeError):
             good = [line for line in lines if line.strip() and _object(line)]
             bad = [i for i, line in enumerate(lines) if line.strip() and not _object(line)]
             if not bad:
-                raise  # each line is right on its own: columns change their type
+                raise  # each line is valid on its own: a column changes its type
             if not drop:
                 raise _refusal(
-                    path, f"line {done + bad[0] + 1} is no JSON object, and each has to be one"
+                    path, f"line {done + bad[0] + 1} is not a JSON object, and every line must be"
                 ) from None
             damaged += len(bad)
             if not good:

@@ -40,16 +40,16 @@ class Value:
     Attributes:
         table: One row per policy, period and estimator: estimate, 95% interval, rows, effective
             sample size. The period ``all`` is the whole log. Estimators named ``… − logging`` are
-            paired differences to the rewards that were logged; ``IPS, anytime`` has the interval
-            that holds at all times at once. Of a replayed policy every name ends with what it
-            learned from: ``DR (learned from accepted rows)`` is the value of a policy that had
-            those rewards alone; ``DR, full traffic (model)`` is what it would have earned with all.
+            paired differences to the logged rewards; ``IPS, anytime`` has the interval that holds
+            at all times at once. For a replayed policy, the name says what it learned from:
+            ``DR (learned from accepted rows)`` is the value of a policy that got only these
+            rewards; ``DR, full traffic (model)`` is what it would have earned with all rewards.
         weights: One row per policy and period: largest weight, effective sample size.
-        lost: What the logging policy lost against the best candidate chosen on the other periods:
+        lost: Loss of the logging policy against the best candidate chosen on the other periods:
             estimate, low, high; None with fewer than two periods.
         acceptance: Share of rows that each learning policy learned from.
-        refused: What the log cannot answer, and why.
-        warnings: What to keep in mind about the numbers.
+        refused: Questions that the log cannot answer, and why.
+        warnings: Cautions about the numbers.
         watched: Whether learning policies learned from all rows, as if they had watched the logger.
         doubted: Policies whose numbers cannot be trusted; ``refused`` says why.
     """
@@ -65,7 +65,7 @@ class Value:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The answer in words: one sentence per policy, then what was logged and lost."""
+        """The answer in words: one sentence per policy, then what the logger earned and lost."""
         said = say_values(self.table, self.acceptance, watched=self.watched, doubted=self.doubted)
         if self.lost is None:
             return said
@@ -79,11 +79,11 @@ class Value:
         return (*said, say_lost(self.lost, ", ".join(names)))
 
     def without(self, reasons: Mapping[str, str], *, watched: bool | None) -> Self:
-        """This answer, and rows without numbers of policies that have none, with reasons.
+        """This answer, with rows without numbers for policies that have no answer.
 
         Args:
-            reasons: Why not, by policy.
-            watched: Whether these policies were to learn from all rows; None for fixed ones.
+            reasons: Why a policy has no answer, by policy.
+            watched: Whether these policies should learn from all rows; None for fixed policies.
         """
         if not reasons:
             return self
@@ -96,7 +96,7 @@ class Value:
     def of(self, policy: str, estimator: str = "DR", period: str = ALL) -> pd.Series[Any]:
         """One row of the table.
 
-        A replayed policy's ``DR`` is found by that name, too, though the table says more of it.
+        ``DR`` also finds the row of a replayed policy, whose name in the table is longer.
         """
         found = self.table[
             (self.table["policy"] == policy)
@@ -124,9 +124,9 @@ def value(
         policies: Fixed policies by name, as functions or texts; see `driftbandits.logs.targets`.
         period: ``day``, ``week``, ``hour``, a number of hours, or ``auto``.
         propensities: ``logged``, or ``estimated`` from the shares of earlier plays, which is only
-            right where the logger ignored contexts.
+            right if the logger ignored contexts.
         resume: As for `memory`.
-        progress: Told how many rows are done.
+        progress: Called with the number of rows done.
     """
     check_answerable(log, propensities)
     targets = {name: parse(p) if isinstance(p, str) else p for name, p in policies.items()}
@@ -161,7 +161,7 @@ def value(
 
 
 class _Asking:
-    """What fixed policies play, and why some of them cannot."""
+    """Asks fixed policies for probabilities, and notes why some of them refuse."""
 
     def __init__(self) -> None:
         self.refused: dict[str, str] = {}
@@ -169,7 +169,7 @@ class _Asking:
     def chances(
         self, targets: Mapping[str, Target], log: LogReader, batch: Batch
     ) -> dict[str, Array]:
-        """Probabilities by policy, of those that have not refused a row so far."""
+        """Probabilities by policy, without policies that have refused a row."""
         out = dict[str, Array]()
         for name, target in targets.items():
             if name in self.refused:
@@ -210,7 +210,7 @@ def _fill(
     limits: tuple[float, float],
     wanted: Array,
 ) -> None:
-    """Numbers (n, 6) of a part of a batch under one policy; ``wanted`` adds up what it plays."""
+    """Fill the numbers (n, 6) of a part of a batch; add the policy's plays to ``wanted``."""
     first, size, chosen = batch.first[part], batch.size[part], batch.chosen[part]
     direct, played, share = (np.empty(len(out)) for _ in range(3))
     expect(
@@ -243,25 +243,25 @@ def _fill(
 
 
 def check_answerable(log: LogReader, propensities: str) -> None:
-    """Refuse what the log cannot answer."""
+    """Raise an error if the log cannot answer."""
     if propensities not in ("logged", "estimated"):
         raise ValueError(f"propensities must be one of logged, estimated, got {propensities!r}")
     if not log.whole:
         raise CannotAnswer(
-            "values of other policies need the actions that could have been played; this log has "
-            "the played ones alone. Drift, memory and fit do not need them"
+            "values of other policies need the actions that were offered; this log has only the "
+            "played ones. Drift, memory and fit do not need the others"
         )
     some = any(np.isfinite(batch.propensity).any() for batch in log.batches())
     if propensities == "logged" and not some:
         raise CannotAnswer(
             "values need the probability with which each action was played, and the log has none. "
-            "Log propensities, or ask for estimated ones by name: they are right only where the "
-            "logger ignored contexts"
+            "Log propensities, or ask for estimated ones: they are right only if the logger "
+            "ignored contexts"
         )
 
 
 def make_evaluation(log: LogReader, period: str) -> Evaluation:
-    """An empty evaluation of a log by period, with bounds of rewards where they are known."""
+    """An empty evaluation of a log by period, with bounds of rewards if they are known."""
     span = log.span()
     periods = Periods.named(period, span=span[1] - span[0], dated=log.dated)
     return Evaluation(periods, log.schema.reward_bounds)
@@ -282,11 +282,11 @@ def summary(
         )
     logged = evaluation.cells[LOGGING][ALL].moments
     if logged.constant:
-        refused.append("t intervals: all rewards are equal, so nothing tells how far off means are")
+        refused.append("t intervals: all rewards are equal, so the error of means is not known")
     elif logged.blurred:
         refused.append(
-            "t intervals: rewards differ by so little for their size that rounding hides it; "
-            "subtract a number from all of them"
+            "t intervals: rewards differ so little, relative to their size, that rounding hides "
+            "it; subtract a number from all of them"
         )
     if evaluation.skipped:
         young, hours = "", log.schema.mature_after
@@ -314,7 +314,7 @@ def summary(
 
 
 def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple[bool, list[str]]:
-    """Whether the numbers of a policy can be trusted, and what to say of them."""
+    """Whether the numbers of a policy can be trusted, and the reasons or cautions in words."""
     moments, missing = (
         evaluation.cells[name][ALL].moments,
         evaluation.support.missing(name, actions),
@@ -324,15 +324,15 @@ def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple
         if missing.share == 0.0:
             why = (
                 "no row plays what this policy would have played, so IPS, SNIPS and DR have no "
-                "answer; DM is the model's alone"
+                "answer; DM comes from the model alone"
             )
         return False, [f"{name}: {why}"]
     off = mean_weight(moments)
     if off is not None:
         return False, [
-            f"{name}: its weights average {off:.3g}, where they should average 1: the logger could "
-            "not have played all that it plays, or the logged propensities are wrong. IPS is off "
-            "by as much, and DR rests on the model"
+            f"{name}: its weights average {off:.3g} but should average 1: the logger could not "
+            "have played all actions of this policy, or the logged propensities are wrong. IPS is "
+            "off by about the same factor, and DR depends on the model"
         ]
     if moments.effective < _FEW:
         return False, [
@@ -341,8 +341,8 @@ def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple
         ]
     if moments.unrewarded:
         return False, [
-            f"{name}: no row that this policy would have played was rewarded, so its intervals "
-            "cannot be told"
+            f"{name}: no row that this policy would have played was rewarded, so it has no "
+            "intervals"
         ]
     words = []
     if moments.effective < 0.1 * moments.rows:
@@ -351,5 +351,5 @@ def _trust(evaluation: Evaluation, name: str, actions: tuple[str, ...]) -> tuple
             f"{moments.effective:,.0f}, largest weight {moments.largest:,.3g}"
         )
     if missing.share > 0.0:
-        words.append(f"{name}: {missing}; its estimates are right if the logger could have")
+        words.append(f"{name}: {missing}; estimates are right if the logger could have played them")
     return True, words

@@ -1,4 +1,4 @@
-"""How the actions of a log are laid out, where rows hold vectors, set ids or arms."""
+"""Layouts of the actions of a log whose rows hold vectors, set ids or arms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .batch import Ints
 from .columns import NEEDS, column, ends_of, floats, is_list, matrix, parsed_lists
 from .schema import Catalogue, LogError, Schema
 
-# Arms with a parameter each; tables of what each row offers would take too much room.
+# Largest number of arms with one parameter per arm; more would take too much memory.
 _MOST_ARMS = 20_000
 
 
@@ -30,13 +30,13 @@ class Sets(NamedTuple):
 
 
 class Names:
-    """Action names in the order in which they are met, and their positions."""
+    """Action names in the order in which they appear, and their positions."""
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:
         self.positions = {name: i for i, name in enumerate(names)}
 
     def __call__(self, name: str) -> int:
-        """Position of a name; a new one gets the next."""
+        """Position of a name; a new name gets the next position."""
         return self.positions.setdefault(name, len(self.positions))
 
     def numbered(self, count: int) -> Ints:
@@ -46,18 +46,18 @@ class Names:
 
 @dataclass
 class Layout:
-    """How the actions of a log are laid out; ``sets`` reads those of a record batch."""
+    """How the actions of a log are laid out; ``sets`` reads the actions of a record batch."""
 
     dim: int
     blocks: int
-    whole: bool  # whether the set of each row is known, not only what was played
+    whole: bool  # whether the set of each row is known, not only the played action
     sets: Callable[[pa.RecordBatch], Sets]
     names: Names
-    by_number: bool = False  # whether actions are called by numbers, and not by their index
+    by_number: bool = False  # whether numbers are names of actions, not indices
 
 
 def nested(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
-    """K vectors per row, nested or flat; a row with a vector of another length has no set."""
+    """K vectors per row, nested or flat; a row with a vector of wrong length has no set."""
     name = str(schema.actions)
     dim = _first_length(parsed_lists(column(batch, name)), name, schema.dim)
 
@@ -72,7 +72,7 @@ def nested(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
 
 
 def _first_length(array: Any, name: str, dim: int | None) -> int:
-    """Length of the first vector of a column of nested lists; of flat ones the schema's."""
+    """Length of a vector: the first one of nested lists; the schema's ``dim`` for flat lists."""
     if not is_list(array.type):
         raise LogError(
             f"column {name!r} must hold lists of vectors, got {_short(array.type)}; {NEEDS}"
@@ -91,12 +91,12 @@ def _first_length(array: Any, name: str, dim: int | None) -> int:
 
 
 def _short(kind: Any) -> str:
-    """A type in few words: that of a struct names all of its fields."""
+    """A type in few words; the full name of a struct would list all of its fields."""
     return "structs" if pa.types.is_struct(kind) else str(kind)
 
 
 def _vectors(array: Any, name: str, dim: int, *, single: bool = False) -> tuple[Array, Ints]:
-    """All vectors (m, d) of a column of lists, and how many each row has; 0 for a wrong row.
+    """All vectors (m, d) of a column of lists, and their number per row; 0 for a wrong row.
 
     With ``single``, a row must hold one vector.
     """
@@ -126,7 +126,7 @@ def wide(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
     if not found:
         raise LogError(
             f"the log has no column {prefix!r} and no columns {prefix}_0_0, {prefix}_0_1, …; "
-            "give action (--action) if only the played one is known, or arms (--arms)"
+            "give action (--action) if only the played action is known, or arms (--arms)"
         )
     count, dim = (1 + max(key[axis] for key in found) for axis in (0, 1))
     missing = [(k, j) for k in range(count) for j in range(dim) if (k, j) not in found]
@@ -146,7 +146,7 @@ def wide(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
 
 
 def played_only(batch: pa.RecordBatch, schema: Schema, names: Names) -> Layout:
-    """The played action's vector alone."""
+    """Only the vector of the played action."""
     assert schema.action is not None
     name = str(schema.action)
     exact = isinstance(schema.action, str) and name in batch.schema.names
@@ -178,7 +178,7 @@ def _longest(array: Any, name: str) -> int:
 
 
 def _coordinates(batch: pa.RecordBatch, action: str | tuple[str, ...]) -> list[str]:
-    """Names of the columns of a vector: given one by one, or by what they begin with."""
+    """Names of the columns of a vector: given one by one, or by their prefix."""
     if isinstance(action, tuple):
         return list(action)
     found = [name for name in batch.schema.names if name.startswith(action)]
@@ -208,8 +208,8 @@ def from_catalogue(
         coded = pc.dictionary_encode(ids)
         keys = coded.dictionary.to_pylist()
         where = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        # An unknown id has an empty set, so that its rows are reported as bad ones.
-        # Files differ in whether an id is a text or a number.
+        # An unknown id gets an empty set, so that its rows are reported as bad.
+        # An id may be a text in one file and a number in another.
         known = [key if key in catalogue.first else by_text.get(str(key)) for key in keys]
         start = np.array([*(catalogue.first.get(key, 0) for key in known), 0], dtype=np.int64)
         size = np.array([*(catalogue.size.get(key, 0) for key in known), 0], dtype=np.int64)
@@ -224,8 +224,8 @@ def arms_of(schema: Schema, arms: tuple[str, ...], names: Names) -> Layout:
     count, width = len(arms), max(len(columns), 1)
     if count > _MOST_ARMS:
         raise LogError(
-            f"{count:,} arms with a parameter each are more than the {_MOST_ARMS:,} that a log can "
-            "tell apart here; give the played vectors (--action), or describe actions by features"
+            f"arms must be at most {_MOST_ARMS:,}, with one parameter per arm, got {count:,}; "
+            "give the played vectors (--action), or describe actions by features"
         )
     labels = np.array([names(arm) for arm in arms], dtype=np.int64)
     block = np.arange(count, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What `Log.drift` answers: questions with p-values, in words, as a table, as a configuration."""
+"""The answer of `Log.drift`: p-values, in words, as a table, and as a configuration."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .periods import say_time
 from .setup import Setup, snippet
 
 ALPHA = 0.05
-# Share of the log's time from which on delays are told of. Of 60 logs with one jump in the middle,
-# 47 are found with no delay, 44 at 1/50, 21 at 1/20; a slow turn loses less.
+# Delays above this share of the log's time are mentioned. Of 60 logs with one jump in the middle,
+# drift is found in 47 with no delay, 44 at 1/50, 21 at 1/20; delays hide slow turns less.
 _LATE = 1.0 / 40.0
 
 
@@ -23,11 +23,11 @@ class Question:
     """One question to a log that may drift.
 
     Attributes:
-        name: What is asked about: payoffs, level, differences or contexts.
-        gain: Log-evidence of the best memory above that of never forgetting.
-        p: P-value of that gain, from simulated logs that do not drift.
-        memory: The memory that gained it, in decisions.
-        hours: The same in hours.
+        name: Subject of the question: payoffs, level, differences or contexts.
+        gain: Log-evidence of the best memory minus that of never forgetting.
+        p: P-value of the gain, from simulated logs that do not drift.
+        memory: The memory with the largest evidence, in decisions.
+        hours: This memory in hours.
     """
 
     name: str
@@ -47,22 +47,22 @@ class Drift:
     """What `Log.drift` found.
 
     Attributes:
-        p: P-value of payoffs that do not drift in any of three ways: the smallest of ``payoffs``,
-            ``level`` and ``differences``, times their number (Bonferroni).
+        p: P-value of no drift at all: the smallest p-value of ``payoffs``, ``level`` and
+            ``differences``, times their number (Bonferroni).
         payoffs: Rewards given actions.
-        level: What all actions have in common.
-        differences: What sets actions apart; None where single rows cannot tell.
-        contexts: The sets of actions; None where they are not logged or never vary.
-        when: One row per period of the log: how much evidence for drift it brought.
+        level: The part of the payoff that all actions share.
+        differences: Differences between actions; None if the log cannot show them.
+        contexts: The sets of actions; None if they are not logged or never vary.
+        when: One row per point in time: the evidence for drift so far.
         evidence: One row per memory of a coarse grid: memory, hours, evidence.
         setup: Noise and bounds for a policy.
         dated: Whether times are dates.
-        delay: Hours until a reward, median.
+        delay: Median hours until a reward.
         span: Hours from the first decision to the last.
         changed: Times in seconds between which the largest change lies
-            (`driftbandits.logs.dating`); None where nothing drifts or no change stands out.
-        remembered: What `Log.memory` says of the same log, where payoffs drift and a memory follows
-            them; None elsewhere.
+            (`driftbandits.logs.dating`); None if nothing drifts or no change stands out.
+        remembered: The answer of `Log.memory` if payoffs drift and some memory is clearly better
+            than never forgetting; otherwise None.
     """
 
     p: float
@@ -86,7 +86,7 @@ class Drift:
 
     @property
     def recommended(self) -> float:
-        """The memory for a policy in decisions, as `Log.memory` has it; infinity: never forget."""
+        """The memory for a policy in decisions, from `Log.memory`; infinity: never forget."""
         return np.inf if self.remembered is None else self.remembered.best
 
     @property
@@ -114,7 +114,7 @@ class Drift:
         return f"{lead}; {self._largest()}. {self._advice()}{self._delays()}{self._contexts()}"
 
     def _advice(self) -> str:
-        """Which memory a policy should have, and which policy needs none."""
+        """Which memory a policy should have, and which policy needs no memory."""
         words = "No one memory follows it clearly."
         if self.remembered is None and np.isinf(self.payoffs.memory):
             words = "No memory of the vectors follows it; they may lack a constant 1."
@@ -131,15 +131,15 @@ class Drift:
             return ""
         return (
             f" Half of the rewards came {say_hours(self.delay)} or more after their decisions, "
-            f"{self.delay / self.span:.0%} of the log's time: that makes drift harder to find, and "
-            "what moves faster may leave no trace."
+            f"{self.delay / self.span:.0%} of the log's time: this makes drift harder to find, and "
+            "faster changes may leave no trace."
         )
 
     def _largest(self) -> str:
-        """When it happened, or that it happens all along."""
+        """When the largest change happened, or that none stands out."""
         times = self.when["time"].to_numpy()
         if np.ptp(times) == 0.0:
-            return "when it was is not told, since no time passes in this log"
+            return "when it changed cannot be told, since no time passes in this log"
         if self.changed is None:
             return "payoffs move all along, and no one change stands out"
         start, end = (say_time(time, dated=self.dated) for time in self.changed)
@@ -178,7 +178,7 @@ class Drift:
 
     @property
     def snippet(self) -> str:
-        """Configuration that follows from the answer."""
+        """Configuration of a policy that fits the answer."""
         if not self.drifting:
             return snippet(self.setup.code(np.inf), "no drift found")
         if self.remembered is None:
@@ -187,7 +187,7 @@ class Drift:
 
 
 def busiest(when: pd.DataFrame) -> tuple[float, float]:
-    """The shortest stretch of time that brought half of the evidence for drift."""
+    """The shortest stretch of time that holds half of the evidence for drift."""
     times, total = when["time"].to_numpy(), when["gain"].to_numpy()
     if len(times) < 2 or total[-1] <= total[0]:
         return (float(times[0]), float(times[-1])) if len(times) else (np.nan, np.nan)

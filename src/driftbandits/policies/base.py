@@ -1,7 +1,7 @@
 """What every policy does: decide, learn, widen, merge, replay and play.
 
 A policy is a frozen dataclass. Its fields are the configuration; the state is a named tuple of
-arrays that the kernels change in place. `stateful` has what happens to the two as a whole.
+arrays that the kernels change in place. `stateful` copies, saves and restores both.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..core.arrays import Array, float_array, non_negative, numbers, positive, whole
+from ..core.arrays import (
+    Array,
+    float_array,
+    non_negative,
+    number,
+    observations,
+    positive,
+    whole,
+)
 from ..core.blocks import Block, Waiting
 from ..core.calls import FULL, REFUSED, STUCK
 from ..core.clock import CLOCK, check_closing, has_begun, open_round, rounds_of
@@ -25,7 +33,6 @@ from .inputs import (
     check_block,
     check_records,
     check_rewards,
-    observations,
     ready,
     refuse,
     waiting_rows,
@@ -38,7 +45,7 @@ _ON_TIME = np.zeros(1)
 _NOTHING = np.zeros(0)
 _NO_STEPS, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 
-# What a policy may offer beside choosing and learning.
+# Operations that a policy may offer besides choosing and learning.
 Operation = Literal["scores", "amend", "forget", "widened", "merged"]
 
 
@@ -49,45 +56,45 @@ class Policy(Stateful):
     Time is a clock of rounds. ``decide`` chooses and closes the open round; its reward comes later,
     with ``update(..., round=t)``, and counts exactly as if it had come on time. ``select`` chooses
     and leaves the round open; ``update`` without a round then brings the reward, or a batch of
-    rewards, and closes it. ``advance`` closes rounds and does nothing else.
+    rewards, and closes the round. ``advance`` closes rounds and does nothing else.
 
-    One thread at a time: a call while another thread's runs raises RuntimeError, and changes
-    nothing. Hold a lock around the calls, or give each thread a `copy`.
+    Only one thread at a time may use a policy. A call during a call of another thread raises
+    RuntimeError and changes nothing. Hold a lock around the calls, or give each thread a `copy`.
 
     Attributes:
         dim: Length d of an action vector.
         action_bound: Bound L on the norm of actions; longer ones are refused.
-        floor: Probability ε with which the action is drawn from all on offer, each with the same
+        floor: Probability ε with which the action is drawn from all K on offer, each with the same
             chance, instead of chosen by the rule. Every action then has a propensity of at least
-            ε/K, which is what off-policy evaluation needs. Each choice draws anew.
-        seed: Names the streams of whatever the policy draws at random.
+            ε/K, as off-policy evaluation needs. Each choice draws anew.
+        seed: Names the random streams of the policy.
     """
 
     label: ClassVar[str]
     summary: ClassVar[str]
 
-    # What a reward that comes late does differently from one on time. Empty: nothing, to rounding.
+    # How a late reward counts differently from a reward on time. Empty: no difference but rounding.
     late_rewards: ClassVar[str] = ""
-    # Why an operation is refused, by its name.
+    # Why an operation is refused, by the name of the operation.
     refusals: ClassVar[Mapping[str, str]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are built anew: as they are, the views would lose what they view."""
+        """Rebuild copies and pickles: a plain copy would part the state from its packed array."""
         return rebuilt, (type(self), self.config, self.state())
 
     @classmethod
     @abstractmethod
     def tuned(cls, problem: Problem) -> Self:
-        """The policy at its documented tuning for a problem."""
+        """The policy with its documented tuning for a problem."""
 
     @property
     def round(self) -> int | float:
-        """The round that is open, counted from 1; a fraction where time was moved by fractions."""
+        """The open round, counted from 1; a fraction if the clock has moved by fractions."""
         return open_round(self._state.counters[CLOCK])
 
     @property
     def detections(self) -> tuple[int, ...]:
-        """Rounds after which a change was declared; none for policies that look for none."""
+        """Rounds after which a change was declared; empty for policies that look for no changes."""
         if self.detections_counter < 0:
             return ()
         with self._alone():
@@ -108,13 +115,13 @@ class Policy(Stateful):
         return chosen
 
     def decide(self, actions: Any, *, rounds: float = 1) -> Decision:
-        """Choose from ``actions`` (K, d), close the round, and return what was decided.
+        """Choose from ``actions`` (K, d), close the round, and return the decision.
 
-        The same as ``select`` and then ``advance``. The reward is handed in when it is known:
+        The same as ``select`` and then ``advance``. Pass the reward when it is known:
         ``update(action, reward, round=decision.round)``. ``rounds`` says how far the clock moves:
-        0 leaves the round open, for a clock that follows the hours and not the decisions.
+        0 leaves the round open, for a clock that follows hours and not decisions.
 
-        The propensities are those of `propensities`, asked for before the decision.
+        The propensities are what `propensities` would return just before the decision.
         """
         if not (type(rounds) is int and rounds == 1):
             non_negative("rounds", rounds)
@@ -133,16 +140,16 @@ class Policy(Stateful):
     def propensities(self, actions: Any) -> Array:
         """Probability that ``decide`` would play each action of ``actions`` (K, d), shape (K,).
 
-        Where nothing is random, 1 for one action and 0 for the others; with a floor ε it is
-        (1 − ε) p + ε/K, so never less than ε/K. Where a rule draws and has no closed form, it is
-        NaN; with a floor, the propensity given the rule's next draw, which is exact and valid:
-        weights 1/p average to the same given each draw. Asking changes no decision.
+        If nothing is random, 1 for one action and 0 for the others. With a floor ε, it is
+        (1 − ε) p + ε/K, so never less than ε/K. If the rule draws and has no closed form, it is
+        NaN; with a floor, it is then the propensity given the rule's next draw. That is exact and
+        valid: given any draw, weights 1/p have the same mean. This call changes no decision.
         """
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         chances = np.empty(len(rows))
         arguments = rows, 0.0, np.empty(len(rows)), chances, np.empty(1)
         with self._alone():
-            packed = self._packed.copy()  # asking draws nothing, and changes nothing
+            packed = self._packed.copy()  # so that the policy itself draws and changes nothing
         packed[BUSY] = 0.0
         chosen = self._calls.decide(packed, *arguments)
         if chosen == FULL:
@@ -160,12 +167,12 @@ class Policy(Stateful):
     ) -> None:
         """Learn from an action (d,) and its reward, or a batch (n, d) and (n,).
 
-        Without ``round`` they belong to the open round, which closes: one round, however large
-        the batch. With ``round``, one or (n,), they belong to earlier rounds (or the open one),
-        count exactly as if they had come on time, and the clock stands still.
+        Without ``round`` they belong to the open round, which then closes: one round, however large
+        the batch. With ``round``, one number or (n,), they belong to earlier rounds or the open
+        one. They count exactly as if they had come on time, and the clock does not move.
         """
         if isinstance(rewards, float) and ready(actions, 1):
-            # What nearly every call is, without a detour.
+            # Fast path: nearly every call is like this.
             if round is None:
                 done = self._calls.learn_one(self._packed, actions, rewards, 1.0, 0.0)
                 if done == FULL:
@@ -182,7 +189,7 @@ class Policy(Stateful):
             self._learn(rows, values, rounds_of(clock, round, len(rows)), 0.0)
 
     def _learn_late(self, action: Array, reward: float, round: Any) -> int:
-        """Learn a single reward of a round that has begun, or refuse with nothing changed."""
+        """Learn one reward of a round that has begun, or refuse it and change nothing."""
         if not has_begun(float(self._state.counters[CLOCK]), round):
             return REFUSED
         arguments = action, reward, 0.0, float(round)
@@ -190,16 +197,16 @@ class Policy(Stateful):
         return self._again(self._calls.learn_one, 0.0, *arguments) if done == FULL else done
 
     def amend(self, action: Any, *, round: int | float, old: float, new: float) -> None:
-        """Replace the reward ``old`` of an ``action`` (d,), learned earlier, by ``new``.
+        """Replace the reward ``old`` of an ``action`` (d,), learned earlier, with ``new``.
 
-        Afterwards the sums are what ``new`` would have given: b changes, V does not. For a reward
-        that was assumed, such as no click yet, and is known now. ``round`` is the one that it was
-        learned for.
+        Use it for a reward that was assumed, such as no click yet, and is known now. Afterwards the
+        sums are as if ``new`` had been learned: b changes, V does not. ``round`` is the round that
+        the reward was learned for.
         """
         self._check_offered("amend")
         row = action if ready(action, 1) else float_array("action", action, ndim=1)
-        before = old if type(old) is float else float(numbers("old", old))
-        after = new if type(new) is float else float(numbers("new", new))
+        before = old if type(old) is float else number("old", old)
+        after = new if type(new) is float else number("new", new)
         clock = float(self._state.counters[CLOCK])
         observed = float(round if has_begun(clock, round) else rounds_of(clock, round, 1)[0])
         done = self._calls.amend(self._packed, row, before, after, observed)
@@ -222,11 +229,11 @@ class Policy(Stateful):
             check_closing(self._state.counters[CLOCK], float(rounds))
 
     def forget(self, coordinates: Any) -> None:
-        """Clear what is known along ``coordinates``: as if all actions had had zeros there.
+        """Clear what is known along ``coordinates``, as if all actions had had zeros there.
 
-        Their rows and columns of V and Ṽ and their entries of b become zero, and the ridge stays.
-        A slot of the action vector can then stand for something new. A reward of an earlier round
-        that comes in later, for an action that is not zero there, counts as it is.
+        Their rows and columns of V and Ṽ and their entries of b become zero; the ridge stays. A
+        slot of the action vector can then stand for something new. A late reward of an earlier
+        round still counts in full, even if its action is not zero there.
         """
         self._check_offered("forget")
         self._calls.forget(self._packed, mask_of(coordinates, self.dim))
@@ -234,8 +241,8 @@ class Policy(Stateful):
     def widened(self, *, dim: int) -> Self:
         """A policy for actions of length ``dim``, with the same knowledge of the first d.
 
-        Equal to one that had all coordinates from the start and saw zeros in the new ones, unless
-        its class says otherwise. This policy stays as it is.
+        It equals a policy that had all coordinates from the start and saw zeros in the new ones,
+        unless its class says otherwise. This policy does not change.
         """
         self._check_offered("widened")
         whole("dim", dim, least=self.dim)
@@ -245,11 +252,11 @@ class Policy(Stateful):
         return wider
 
     def merged(self, other: Policy) -> Self:
-        """A policy that knows what this one and ``other`` know together.
+        """A policy that knows what this policy and ``other`` know together.
 
-        Both count the same rounds: round t of one is round t of the other. Where one clock is
-        behind, its policy is moved on first. Both must be of one class and one configuration; the
-        seed may differ, and that of this policy stays.
+        Both count the same rounds: round t of one is round t of the other. If one clock is behind,
+        it is moved on first. Both must have the same class and configuration. Only the seed may
+        differ; the result has the seed of this policy.
         """
         self._check_offered("merged")
         return merge(self, other)
@@ -257,15 +264,15 @@ class Policy(Stateful):
     def apply(self, event: Event) -> Decision | int | None:
         """Make the call that ``event`` stands for, and return what it returns.
 
-        The one way in which a recorded event reaches a policy: see `driftbandits.events`.
+        This is the only way in which a recorded event reaches a policy: see `driftbandits.events`.
         """
         return replaying.apply(self, event)
 
     def replay(self, events: Iterable[Event] | Packed) -> Outcomes:
-        """Apply many events in compiled code; the state gets the same bits as by the calls.
+        """Apply many events in compiled code; the state gets the same bits as from the calls.
 
-        ``events`` is a sequence of events or their packed form. All are checked first: where one
-        cannot be, nothing changes. Returns choices and propensities, one entry per event.
+        ``events`` is a sequence of events or their packed form. All are checked first: if one is
+        not valid, nothing changes. Returns choices and propensities, one entry per event.
         """
         return replaying.replay(self, events)
 
@@ -274,17 +281,18 @@ class Policy(Stateful):
         return {**self.config, "dim": dim}
 
     def _widened_state(self, wider: Self) -> Any:
-        """The state of ``wider``: this one's, with zeros along the new coordinates."""
+        """The state of ``wider``: the state of this policy, with zeros in the new coordinates."""
         raise NotImplementedError
 
     def _merged_state(self, other: Self) -> Any:
-        """The state that knows what both do; the clocks agree."""
+        """A state with the knowledge of both policies, whose clocks agree."""
         raise NotImplementedError
 
     def refusal(self, operation: Operation) -> str:
-        """Why this policy refuses ``operation``; empty where it offers it.
+        """Why this policy refuses ``operation``; empty if it offers the operation.
 
-        A class offers an operation by its kernel or method, and takes it back in ``refusals``.
+        A class offers an operation if it defines the kernel or method for it. An entry in
+        ``refusals`` takes the offer back.
         """
         if operation in self.refusals:
             return self.refusals[operation]
@@ -302,7 +310,7 @@ class Policy(Stateful):
         return True
 
     def _check_offered(self, operation: Operation) -> None:
-        """Refuse an operation with the reason why it is not offered."""
+        """Raise a TypeError with the reason if an operation is not offered."""
         if reason := self.refusal(operation):
             raise TypeError(f"{operation} is not possible with {self.label}: {reason}")
 
@@ -316,10 +324,9 @@ class Policy(Stateful):
     ) -> None:
         """Play a block of n rounds in compiled code.
 
-        ``regret`` (n,) gets the regret summed up from the first round of the block, and
-        ``missing`` (n,), where it is given, a 1 where the confidence set that a round starts from
-        does not hold its parameter. Where rewards come late, ``waiting`` keeps them, from block to
-        block.
+        ``regret`` (n,) gets the regret summed from the first round of the block. ``missing`` (n,),
+        if given, gets a 1 for each round whose parameter lies outside the confidence set at the
+        start of the round. If rewards come late, ``waiting`` keeps them from block to block.
         """
         check_block(self.label, self.dim, self.action_bound, block)
         if missing.size > 0 and not self.checks_coverage:
@@ -334,7 +341,7 @@ class Policy(Stateful):
         else:
             arrays += (arrivals.kept, arrivals.steps, waiting_rows(self.dim, block, waiting))
             call, steps = self._calls.play_late, len(arrivals.steps)
-        # Room for all rounds at once: each time that arrays grow costs as much as a hundred rounds.
+        # Make room for all rounds at once: letting arrays grow costs as much as a hundred rounds.
         if self._in_parts(call, arrays, steps, np.array([block.rounds, 1.0])) < 0:
             shapes = [array.shape for array in arrays]
             raise ValueError(f"the arrays of a block must fit each other, got shapes {shapes}")
@@ -345,15 +352,15 @@ class Policy(Stateful):
         return False
 
     def with_provisional_rewards(self, provisional: bool) -> Self:
-        """This policy with rewards that are, or are not, provisional when they are learned.
+        """This policy, with rewards that are, or are not, provisional when they are learned.
 
-        It matters to policies that judge by rewards beside learning them. The others, which this is
-        for, are the same either way.
+        This matters only to policies that use rewards for more than learning, such as tests. All
+        other policies return themselves.
         """
         return self
 
     def _scores(self, actions: Any) -> Array:
-        """What the kernels write down for every action of ``actions`` (K, d), shape (K,)."""
+        """The scores that the kernels give the actions of ``actions`` (K, d), shape (K,)."""
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         scores = np.empty(len(rows))
         with self._alone():
@@ -364,9 +371,9 @@ class Policy(Stateful):
         return scores
 
     def _learn(self, rows: Array, rewards: Array, observed: Array, rounds: float) -> None:
-        """Close ``rounds`` rounds and learn all observations, or refuse with nothing changed.
+        """Close ``rounds`` rounds and learn all observations, or refuse and change nothing.
 
-        Where no round is closed, they are those of the rounds ``observed``, (n,) or (1,).
+        If ``rounds`` is 0, the observations belong to the rounds ``observed``, (n,) or (1,).
         """
         arguments, growth = (rows, rewards, observed, rounds), np.array([rounds, 0.0])
         done = self._in_parts(self._calls.learn_many, arguments, len(rows), growth)

@@ -1,4 +1,4 @@
-"""dLinUCB: a pool of LinUCB models, with a new one when none of them predicts well any more."""
+"""dLinUCB: a pool of LinUCB models; when none predicts well any more, a new one is added."""
 
 from __future__ import annotations
 
@@ -29,22 +29,23 @@ DETECTIONS = 2  # detections so far
 LEADER = 3  # the model that chooses
 COUNTERS = 4
 
-# Columns of ``facts``, a row a model.
+# Columns of ``facts``, which has one row per model.
 UPDATES = 0  # observations learned from
 LIVED = 1  # rounds lived through
 BADNESS = 2  # ê
 HALF_WIDTH = 3  # c
 RADIUS = 4  # β
-OUTDATED = 5  # 1 where the estimate is older than the sums
+OUTDATED = 5  # 1 if the estimate is older than the sums
 FAILED = 6  # failures in the ring
 FACTS = 7
 
-# A model is dropped soon after it turns bad, so that pools stay at two or three.
+# Largest number of models. A model is dropped soon after it turns bad, so most pools have two or
+# three.
 POOL = 16
 
 
 class Parameters(NamedTuple):
-    """What the kernels need to know of a configuration; all of them floats."""
+    """The configuration in the form that kernels read: floats only."""
 
     ridge: float
     noise: float
@@ -59,12 +60,12 @@ class Parameters(NamedTuple):
 
 
 class State(NamedTuple):
-    """The pool, a row a model in the order of their birth, and what was detected."""
+    """The pool, with one row per model, oldest first; and the detections."""
 
     counters: Array
     facts: Array  # (POOL, FACTS)
     failures: Array  # (POOL, τ), rings of e
-    grams: Array  # (POOL, 2, d, d), with what rounding owes
+    grams: Array  # (POOL, 2, d, d), compensated sums
     moments: Array  # (POOL, 2, d)
     factors: Array  # (POOL, d, d)
     thetas: Array  # (POOL, d)
@@ -75,11 +76,11 @@ class State(NamedTuple):
 
 @lean_kernel
 def add_model(s: State) -> None:
-    """A fresh model at the end of the pool; in a full pool it takes the place of the worst."""
+    """Add a fresh model at the end of the pool; if the pool is full, remove the worst first."""
     m = int(s.counters[MODELS])
     if m == POOL:
         worst = m - 1
-        for i in range(m - 2, -1, -1):  # of equals the oldest
+        for i in range(m - 2, -1, -1):  # among equals, the oldest
             if s.facts[i, BADNESS] >= s.facts[worst, BADNESS]:
                 worst = i
         remove_model(s, worst)
@@ -96,7 +97,7 @@ def add_model(s: State) -> None:
 
 @lean_kernel
 def remove_model(s: State, m: int) -> None:
-    """Take a model out; those born later move up."""
+    """Remove a model; younger models move up by one row."""
     last = int(s.counters[MODELS]) - 1
     for i in range(m, last):
         copy(s.facts[i + 1], s.facts[i])
@@ -111,7 +112,7 @@ def remove_model(s: State, m: int) -> None:
 
 @lean_kernel
 def leader(p: Parameters, s: State) -> int:
-    """The model of the least ê − √(log τ) c, which is the one that chooses."""
+    """The model with the smallest ê − √(log τ) c; it chooses."""
     best = 0
     least = np.inf
     for m in range(int(s.counters[MODELS])):
@@ -123,7 +124,7 @@ def leader(p: Parameters, s: State) -> int:
 
 @lean_kernel
 def prepare_model(p: Parameters, s: State, m: int) -> None:
-    """Bring the factor, θ̂ and β of model ``m`` up to date."""
+    """Recompute the factor, θ̂ and β of model ``m`` if its sums have changed."""
     if s.facts[m, OUTDATED] == 0.0:
         return
     cholesky(s.grams[m, 0], p.ridge, s.factors[m])
@@ -143,7 +144,7 @@ def prepare_model(p: Parameters, s: State, m: int) -> None:
 
 @lean_kernel
 def prepare(p: Parameters, s: State) -> None:
-    """Find the model that chooses, and bring it up to date."""
+    """Find the model that chooses, and bring its estimate up to date."""
     m = leader(p, s)
     prepare_model(p, s, m)
     s.counters[LEADER] = m
@@ -160,7 +161,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
 
 @lean_kernel
 def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> bool:
-    """e = 1{|aᵀθ̂ − r| > β width(a) + ε}, with the estimate before it learns of the reward."""
+    """e = 1{|aᵀθ̂ − r| > β width(a) + ε}, with the estimate before it learns the reward."""
     prepare_model(p, s, m)
     predicted = 0.0
     for i in range(action.size):
@@ -172,7 +173,7 @@ def failed(p: Parameters, s: State, m: int, action: Array, reward: float) -> boo
 
 @lean_kernel
 def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
-    """Refresh ê and c of model ``m`` with the outcome of one more round."""
+    """Update ê and c of model ``m`` with the outcome of one more round."""
     memory = s.failures.shape[1]
     place = int(s.facts[m, LIVED]) % memory
     outcome = 1.0 if failure else 0.0
@@ -186,9 +187,9 @@ def judge(p: Parameters, s: State, m: int, failure: bool) -> None:
 
 @lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
-    """Let every model that predicted the reward learn it; drop the bad, and add where none is good.
+    """Every model that predicted the reward learns it; bad models go; if none is good, add one.
 
-    What the pool makes of a reward depends on the order of arrival, so ``age`` plays no part.
+    The effect of a reward depends on the order of arrival, so ``age`` is not used.
     """
     any_good = False
     for m in range(int(s.counters[MODELS]) - 1, -1, -1):
@@ -210,7 +211,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
 
 @lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
-    """Move the clock; models forget by being dropped, not by time."""
+    """Move the clock. Time itself forgets nothing: only dropping a model does."""
     s.counters[CLOCK] += rounds
 
 
@@ -248,21 +249,23 @@ DYNAMIC = Kernels(
 class DynamicLinUCB(LinearPolicy):
     """dLinUCB (Wu, Iyer and Wang, SIGIR 2018), as the paper ran it.
 
-    Each model of the pool counts how often the last rewards fell outside what it predicted,
-    |aᵀθ̂ − r| > β width(a) + ε: the mean ê is its badness, known to c = √(log(1/δ₂)/(2 min(n, τ))).
-    The model of the least ê − √(log τ) c chooses. A model is good while ê < c + δ̃₁ and dropped
-    once ê ≥ c + δ₁; a round after which none is good is a detection, and starts a fresh model.
+    Each model of the pool counts how often the last rewards fell outside its prediction,
+    |aᵀθ̂ − r| > β width(a) + ε. The mean ê is its badness, known up to
+    c = √(log(1/δ₂)/(2 min(n, τ))). The model with the smallest ê − √(log τ) c chooses. A model is
+    good while ê < c + δ̃₁, and dropped once ê ≥ c + δ₁. If no model is good after a round, that is
+    a detection, and a fresh model is added.
 
-    β is LinUCB's for the number of rewards that the model has learned. The released code counts
-    the round in which the model was created on top of them, so its later models have a wider β.
+    β is LinUCB's radius for the number of rewards that the model has learned. The released code
+    adds to this number the round in which the model was created. So its later models have a wider
+    β.
 
-    ``theta``, ``radius``, ``scores`` and ``widths`` are those of the model that chooses next. A
-    late reward is judged by the pool as it is when it arrives. Rewards cannot be amended, nor two
-    pools merged: which models there are depends on the order in which rewards were judged. A pool
-    that is widened keeps its models and how they were judged, by radii for the old dimension.
+    ``theta``, ``radius``, ``scores`` and ``widths`` belong to the model that chooses next. The pool
+    judges a late reward when it arrives. Rewards cannot be amended, and pools cannot be merged: the
+    models depend on the order in which rewards were judged. A widened pool keeps its models and
+    their badness, which was judged with radii for the old dimension.
 
     Attributes:
-        memory: Rounds τ over which a model's badness is taken.
+        memory: Number τ of rounds over which a model's badness is averaged.
         delta1: δ₁, margin at which a model is dropped; it also sets ε = √2 σ erfinv(1 − δ₁).
         delta1_tilde: δ̃₁, margin up to which a model counts as good.
         delta2: δ₂, confidence of the badness.
@@ -278,7 +281,7 @@ class DynamicLinUCB(LinearPolicy):
 
     kernels: ClassVar[Kernels] = DYNAMIC
     detections_counter: ClassVar[int] = DETECTIONS
-    late_rewards: ClassVar[str] = "judged by the models that there are when it arrives"
+    late_rewards: ClassVar[str] = "judged by the models in the pool when it arrives"
     refusals: ClassVar[Mapping[str, str]] = {
         "amend": "which models learned a reward, and which were dropped for it, is not known",
         "merged": "its models depend on the order in which rewards were judged",
@@ -291,7 +294,7 @@ class DynamicLinUCB(LinearPolicy):
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:
-        """The constants of the paper's experiments; nothing depends on budget or horizon."""
+        """The constants of the paper's experiments; budget and horizon are not used."""
         return cls(**problem.common())
 
     def _validate(self) -> None:

@@ -1,4 +1,4 @@
-"""What callers hand to a policy, turned into arrays or refused by name and value."""
+"""Arguments of a policy's methods, turned into arrays, or refused with name and value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import Array, float_array, numbers
+from ..core.arrays import Array, float_array
 from ..core.blocks import Block, BlockError, Waiting
 from ..core.checks import LARGEST_REWARD, NORM_SLACK
 
@@ -14,7 +14,7 @@ _FLOAT = np.dtype(np.float64)
 
 
 def ready(array: Any, ndim: int) -> bool:
-    """Whether compiled code can take an array as it is: in one piece, aligned and writeable."""
+    """Whether compiled code can take an array as it is: contiguous, aligned and writeable."""
     return (
         type(array) is np.ndarray
         and array.dtype == _FLOAT  # not "is": arrays made by compiled code have their own object
@@ -53,34 +53,17 @@ def check_rewards(rewards: Array, name: str = "rewards") -> None:
         )
 
 
-def observations(dim: int, actions: Any, rewards: Any) -> tuple[Array, Array]:
-    """Actions as (n, d) and rewards as (n,), their values still to be checked."""
-    if isinstance(rewards, float) and ready(actions, 1) and actions.size == dim:
-        return actions.reshape(1, -1), np.array([rewards])
-    rows, values = numbers("actions", actions), numbers("rewards", rewards)
-    shape = rows.shape
-    if rows.ndim == 1:
-        rows = rows.reshape(1, -1)
-    if rows.ndim != 2 or rows.shape[1] != dim or len(rows) == 0:
-        raise ValueError(
-            f"actions must have shape ({dim},) or (n, {dim}) with n of at least 1, got {shape}"
-        )
-    if values.shape != shape[:-1]:
-        raise ValueError(f"rewards must have shape {shape[:-1]}, got {values.shape}")
-    return rows, values.reshape(-1)
-
-
 def refuse(dim: int, bound: float, rows: Array, rewards: Array | None = None) -> None:
-    """Raise what is wrong with actions, and rewards if given, that compiled code refused."""
+    """Raise the error for actions, and rewards if given, that compiled code refused."""
     action_rows(dim, rows)
-    # The last digit of a norm is not the same in both; what compiled code refused is refused.
+    # The last digit of a norm may differ from compiled code: half the slack makes sure of an error.
     check_norms(bound, rows, slack=0.5 * NORM_SLACK)
     if rewards is not None:
         check_rewards(rewards)
 
 
 def check_block(label: str, dim: int, action_bound: float, block: Block) -> None:
-    """Refuse actions that a policy is not for."""
+    """Refuse a block whose actions have another length, or exceed the bound on norms."""
     if block.actions.shape[1] != dim:
         raise BlockError(
             f"{label} has dim = {dim}, the environment actions of length {block.actions.shape[1]}"
@@ -93,7 +76,7 @@ def check_block(label: str, dim: int, action_bound: float, block: Block) -> None
 
 
 def check_records(rounds: int, regret: Array, missing: Array) -> None:
-    """Refuse arrays that cannot take what is written down of ``rounds`` rounds."""
+    """Refuse output arrays that do not have one entry for each of ``rounds`` rounds."""
     if regret.shape != (rounds,) or missing.shape not in ((0,), (rounds,)):
         raise ValueError(
             f"regret and missing must have shape ({rounds},), "
@@ -102,7 +85,7 @@ def check_records(rounds: int, regret: Array, missing: Array) -> None:
 
 
 def waiting_rows(dim: int, block: Block, waiting: Waiting | None) -> Array:
-    """Where late rewards wait, with room for those of the block."""
+    """The rows where late rewards wait, with room for the late rewards of the block."""
     arrivals = block.arrivals
     if arrivals is None or not arrivals.fit(block.rounds):
         raise ValueError(f"arrivals must be those of {block.rounds} rounds, got {arrivals}")

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import Array, non_negative, open_unit, positive
+from ..core.packing import BUSY, claim_entry
 from ..least_squares.sums import widths_entry
 from .base import Policy
 from .inputs import action_rows
 
-# Largest L²/λ. Rounding changes V by about 10⁻¹⁶ L²n after n rounds of one action. In directions
-# that were never played V is λ, which that must not reach. At this ratio three digits are left of
-# 60 rounds of the worst case: docs/explanation/mathematics.md, how much rounding costs.
+# Largest L²/λ. Rounding changes V by about 10⁻¹⁶ L²n after n rounds of one action. This must stay
+# below λ, which is V in directions that were never played. At this ratio, three digits are left
+# after 60 rounds of the worst case: docs/explanation/mathematics.md, how much rounding costs.
 LARGEST_RATIO = 1e11
 
 
@@ -24,19 +25,19 @@ class Fit(NamedTuple):
     """The estimate in force, as views of the state."""
 
     factor: Array  # (d, d), R of V = RᵀR
-    gram_squared: Array  # (2, d, d), Ṽ without its ridge; (2, 0, 0) where Ṽ = V
-    mu: float  # that ridge
+    gram_squared: Array  # (2, d, d), Ṽ without its ridge; (2, 0, 0) if Ṽ = V
+    mu: float  # the ridge of Ṽ
     theta: Array  # (d,), θ̂
     radius: float  # β
-    scale: float = 1.0  # what widths by these arrays are multiplied by
+    scale: float = 1.0  # widths computed from these arrays are multiplied by this
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinearPolicy(Policy):
     """A policy with an estimate θ̂, widths and a radius.
 
-    Most play the largest upper confidence bound, their ``scores``. Those that draw at random have
-    no scores, and refuse to give them.
+    Most play the action with the largest upper confidence bound, its score. Policies that draw at
+    random refuse ``scores``.
 
     Attributes:
         ridge: Penalty λ.
@@ -52,13 +53,21 @@ class LinearPolicy(Policy):
 
     @abstractmethod
     def _fit(self) -> Fit:
-        """The estimate that the next decision rests on, up to date; within `_alone`."""
+        """The up-to-date estimate, which the next decision will use; within `_alone`."""
+
+    def _theta(self) -> Array:
+        """θ̂ of `_fit`, for those who read nothing else."""
+        return self._fit().theta
 
     @property
     def theta(self) -> Array:
         """The estimate θ̂, shape (d,)."""
-        with self._alone():
-            return np.array(self._fit().theta)
+        packed = self._packed
+        claim_entry(packed)  # as `_alone` does, without an object that takes longer than the rest
+        try:
+            return self._theta().copy()
+        finally:
+            packed[BUSY] = 0.0
 
     @property
     def radius(self) -> float:
@@ -93,7 +102,7 @@ class LinearPolicy(Policy):
         self._check_ratio("action_bound²/ridge", self.action_bound**2 / self.ridge)
 
     def _check_ratio(self, name: str, value: float) -> None:
-        """Refuse a ridge that rounding would exceed; warn where a state was saved with it."""
+        """Refuse a ridge that rounding would exceed; for a saved state, only warn."""
         if value <= LARGEST_RATIO:
             return
         message = (

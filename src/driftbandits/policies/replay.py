@@ -1,4 +1,4 @@
-"""Events, applied to a policy: one by one as calls, or many in compiled code."""
+"""Applies events to a policy: one by one as calls, or many in compiled code."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ def apply(policy: Policy, event: Event) -> Decision | int | None:
         case Update(actions, rewards):
             policy.update(actions, rewards)
         case Learn(action, reward, round):
+            if round is None:  # the call would close the open round
+                raise ValueError("round must be that of the reward, got None; or use Update")
             policy.update(action, reward, round=round)
         case Amend(action, round, old, new):
             policy.amend(action, round=round, old=old, new=new)
@@ -63,23 +65,27 @@ def apply(policy: Policy, event: Event) -> Decision | int | None:
 
 
 def replay(policy: Policy, events: Iterable[Event] | Packed) -> Outcomes:
-    """Run events in compiled code; nothing changes where one of them cannot be."""
+    """Run events in compiled code; if one of them is not valid, nothing changes."""
     if not isinstance(events, Packed):
-        packed, starts = pack_with_starts(events, dim=policy.dim)
-        outcomes = replay(policy, packed)
-        indices, rounds, propensities = outcomes
+        table, starts = pack_with_starts(events, dim=policy.dim)
+        indices, rounds, propensities = _replay(policy, table, starts)
         return Outcomes(indices[starts], rounds[starts], propensities[starts])
     table = events.checked(policy.dim)
+    return _replay(policy, table, np.arange(len(table.kinds)))
+
+
+def _replay(policy: Policy, table: Packed, starts: Any) -> Outcomes:
+    """Run entries; event i begins at ``starts[i]``. Outcomes are those of entries."""
     count = len(table.kinds)
     chosen, chances = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
     arrays = policy._packed
-    policy._retire()  # until it is done, and for good: others take their place
+    policy._retire()  # for good: new arrays replace these if the replay succeeds
     try:
         clock = float(policy._state.counters[CLOCK])
-        _check(policy, table, clock)
-        # A copy, so that an amendment that finds nothing leaves no half of a replay behind.
+        _check(policy, table, starts, clock)
+        # Run on a copy: if an amendment finds no observation, the policy stays as it was.
         twin = policy._twin(policy._state)
-        _run(twin, table, chosen, chances)
+        _run(twin, table, starts, chosen, chances)
     except BaseException:
         arrays[BUSY] = 0.0
         raise
@@ -87,18 +93,26 @@ def replay(policy: Policy, events: Iterable[Event] | Packed) -> Outcomes:
     return Outcomes(chosen, _open_rounds(table, clock), chances)
 
 
-def _check(policy: Policy, table: Packed, clock: float) -> None:
-    """Refuse the first event that cannot be."""
+def _event_of(starts: Any, entry: int) -> int:
+    """The event that an entry belongs to."""
+    return int(np.searchsorted(starts, entry, side="right")) - 1
+
+
+def _check(policy: Policy, table: Packed, starts: Any, clock: float) -> None:
+    """Refuse the first event that is not valid."""
     wrong = first_wrong(policy._packed, *table, clock)
     if wrong >= 0:
-        _explain(policy, table, int(wrong))
+        try:
+            _raise_what_is_wrong(policy, table, int(wrong))
+        except ValueError as error:
+            raise ValueError(f"event {_event_of(starts, wrong)}: {error}") from None
     if (table.kinds == AMEND).any():
         policy._check_offered("amend")
     if (table.kinds == FORGET).any():
         policy._check_offered("forget")
 
 
-def _run(twin: Policy, table: Packed, chosen: Any, chances: Any) -> None:
+def _run(twin: Policy, table: Packed, starts: Any, chosen: Any, chances: Any) -> None:
     found, done, last = np.ones(1, dtype=np.int64), 0, -1
     while True:
         done = twin._calls.replay(twin._packed, *table, done, chosen, chances, found)
@@ -107,35 +121,28 @@ def _run(twin: Policy, table: Packed, chosen: Any, chances: Any) -> None:
         if found[0] == 0:
             old, round = table.numbers[done, VALUE], table.numbers[done, ROUND]
             raise ValueError(
-                f"event {done}: round {round:g} must have an observation of this action with the "
-                f"reward {old:g}"
+                f"event {_event_of(starts, done)}: round {round:g} must have an observation of "
+                f"this action with the reward {old:g}"
             )
         if done == last:
-            raise RuntimeError(f"event {done}: _grown made no room")
+            raise RuntimeError(f"event {_event_of(starts, done)}: _grown made no room")
         last = done
         twin._make_room(closed_rounds(table)[done])
 
 
 def closed_rounds(table: Packed) -> Any:
-    """Rounds that each event closes, shape (n,)."""
+    """How many rounds each event closes, shape (n,)."""
     moves = np.isin(table.kinds, (DECIDE, ADVANCE))
     return np.where(moves, table.numbers[:, VALUE], (table.kinds == UPDATE).astype(float))
 
 
 def _open_rounds(table: Packed, clock: float) -> Any:
-    """The round that is open before each event, shape (n,), summed in order as the clock is."""
+    """The open round before each event, shape (n,); summed in the same order as by the clock."""
     return np.cumsum(np.concatenate([[clock], closed_rounds(table)]))[:-1] + 1.0
 
 
-def _explain(policy: Policy, table: Packed, wrong: int) -> None:
-    """Raise what is wrong with event ``wrong``."""
-    try:
-        _raise_what_is_wrong(policy, table, wrong)
-    except ValueError as error:
-        raise ValueError(f"event {wrong}: {error}") from None
-
-
 def _raise_what_is_wrong(policy: Policy, table: Packed, wrong: int) -> None:
+    """Raise an error that says what is wrong with entry ``wrong``."""
     kind, (value, round, new) = table.kinds[wrong], table.numbers[wrong]
     if not SELECT <= kind <= FORGET:
         raise ValueError(f"kinds must lie from {SELECT} to {FORGET}, got {kind}")
@@ -152,7 +159,7 @@ def _raise_what_is_wrong(policy: Policy, table: Packed, wrong: int) -> None:
     if kind != ADVANCE:
         refuse(policy.dim, policy.action_bound, table.rows[first : first + size])
     if kind in (UPDATE, ALSO, LEARN, AMEND):
-        check_rewards(np.array([value]))
+        check_rewards(np.array([value]), "old" if kind == AMEND else "rewards")
     if kind == AMEND:
         check_rewards(np.array([new]), "new")
     clock = _open_rounds(table, float(policy._state.counters[CLOCK]))[wrong] - 1.0

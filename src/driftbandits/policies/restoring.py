@@ -1,4 +1,4 @@
-"""Whether saved arrays can be the state of a policy: checked before compiled code reads by them."""
+"""Checks that saved arrays can be the state of a policy: compiled code uses them unchecked."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LARGEST_STORED = 1e290
 
 
 def checked_state(arrays: Mapping[str, Any], initial: Any, *, growing: tuple[str, ...]) -> Any:
-    """``arrays`` as a state that can have come from the ``initial`` one.
+    """``arrays`` as a state, after a check against the ``initial`` state.
 
-    Those named in ``growing`` may have more rows than at the start.
+    The arrays named in ``growing`` may have more rows than at the start.
     """
     if arrays.keys() != set(initial._fields):
         raise StateFileError(
@@ -39,7 +39,7 @@ def checked_state(arrays: Mapping[str, Any], initial: Any, *, growing: tuple[str
 
 
 def check_counters(counters: Array, ranges: Mapping[int, tuple[int, int]]) -> None:
-    """Refuse counters that are not integers within ``ranges``, by their positions."""
+    """Refuse counters that are not integers within ``ranges``: position → (least, most)."""
     for position, (least, most) in ranges.items():
         value = counters[position]
         if not (least <= value <= most and value.is_integer()):
@@ -49,7 +49,7 @@ def check_counters(counters: Array, ranges: Mapping[int, tuple[int, int]]) -> No
 
 
 def check_stream(name: str, saved: Any, expected: Any) -> None:
-    """Refuse what cannot be the key of a stream and a number of draws."""
+    """Refuse an array that cannot be the key of a stream and a number of draws."""
     _check_array(name, saved, expected, grows=False)
     if saved[1] > LARGEST_WHOLE:
         raise StateFileError(f"array {name} has {saved[1]} draws, too many to count")
@@ -66,13 +66,13 @@ def check_dim(dim: int, arrays: Mapping[str, Any], one: Any, two: Any) -> None:
         lengths = zip(small[name].shape, large[name].shape, arrays[name].shape, strict=False)
         if any(first != second and 4 * saved < dim for first, second, saved in lengths):
             raise StateFileError(
-                f"array {name} of shape {arrays[name].shape} is not of dim = {dim}"
+                f"array {name} of shape {arrays[name].shape} does not fit dim = {dim}"
             )
 
 
 def _check_array(name: str, saved: Any, expected: Any, *, grows: bool) -> None:
     if not isinstance(saved, np.ndarray):
-        raise StateFileError(f"array {name} must be one of numpy's, got {saved!r:.60}")
+        raise StateFileError(f"array {name} must be a numpy array, got {saved!r:.60}")
     grown = (
         grows
         and saved.ndim == expected.ndim

@@ -1,8 +1,8 @@
 """What every policy is: a frozen configuration, and a state that compiled code changes in place.
 
 The configuration is the fields of a frozen dataclass; the state is a named tuple of arrays, packed
-into one. Here is what happens to the two as a whole: they are checked, copied, saved and restored,
-kept from a second thread, and the arrays grow.
+into one array. This module checks, copies, saves and restores both, keeps a second thread out, and
+lets the arrays grow.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from ..core.packing import (
     CHANGED,
     DRAWN,
     KEY_HIGH,
-    LOOKED_AT,
-    STALE,
     claim_entry,
     fields_of,
     pack,
@@ -35,15 +33,15 @@ from ..core.storage import StateFileError, write_state
 from ..least_squares.combining import longer
 from .restoring import check_counters, check_dim, check_stream, checked_state
 
-# The squares of norms, and sums of them, stay far from overflow and from nothing.
+# The squares of norms, and sums of them, stay far from overflow and from zero.
 SMALLEST_BOUND, LARGEST_BOUND = 1e-50, 1e50
 
-# The name that ``state`` gives to the floor's stream: its key, and how many draws were made.
+# The name in ``state`` of the floor's stream: its key, and the number of draws made.
 FLOOR_STREAM = "floor"
 
 
 class Alone:
-    """Claims an array while it is entered. A generator would take a microsecond longer."""
+    """Claims an array within a ``with`` block. A generator would take a microsecond longer."""
 
     __slots__ = ("_packed",)
 
@@ -59,12 +57,12 @@ class Alone:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stateful(ABC):
-    """A configuration and its state; `Policy` adds what is done with them."""
+    """A configuration and its state; `Policy` adds the behaviour."""
 
     kernels: ClassVar[Kernels]
 
-    # Where ``counters`` counts detected changes, for a state with an array ``detections`` of their
-    # rounds; −1 for a policy that detects none.
+    # Position in ``counters`` of the number of detected changes. The state then has an array
+    # ``detections`` with their rounds. −1 for a policy that detects no changes.
     detections_counter: ClassVar[int] = -1
 
     dim: int
@@ -91,7 +89,7 @@ class Stateful(ABC):
             raise ValueError(f"floor must be at most 1, got {self.floor!r}")
         whole("seed", self.seed, least=0, most=None)
         self._validate()
-        # Frozen for its users; what begins with an underscore is not configuration.
+        # Frozen for users; fields that begin with an underscore are not configuration.
         object.__setattr__(self, "_parameters", tuple(float(p) for p in self._make_parameters()))
         saved = vars(self).pop("_saved", None)
         if saved is not None:
@@ -106,12 +104,12 @@ class Stateful(ABC):
 
     @property
     def _is_loaded(self) -> bool:
-        """Whether it is being built from a saved state, which must not be lost to a new rule."""
+        """Whether this is being built from a saved state: a newer rule must not refuse it."""
         return "_saved" in vars(self)
 
     @abstractmethod
     def _validate(self) -> None:
-        """Raise ValueError where a field is out of range."""
+        """Raise ValueError if a field is out of range."""
 
     @abstractmethod
     def _make_parameters(self) -> Sequence[float]:
@@ -119,7 +117,7 @@ class Stateful(ABC):
 
     @abstractmethod
     def _initial_state(self) -> Any:
-        """The kernels' state, having seen nothing."""
+        """The kernels' state before any observation."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -127,7 +125,7 @@ class Stateful(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
 
     def fresh(self, replication: int = 0) -> Self:
-        """A policy of the same configuration that has seen nothing, for a replication."""
+        """A policy with the same configuration that has seen nothing, for a replication."""
         twin = self._twin(self._initial_state(), self._floor_stream(replication))
         twin._reseed(replication)
         return twin
@@ -138,9 +136,9 @@ class Stateful(ABC):
             return self._twin(self._state)
 
     def _twin(self, state: Any, stream: npt.NDArray[np.uint64] | None = None) -> Self:
-        """A policy of the same configuration, which has been checked, with a copy of ``state``.
+        """A policy with the same configuration, not checked again, and a copy of ``state``.
 
-        And of the floor's ``stream``, if another is given.
+        Also with a copy of ``stream`` as the floor's stream, if given.
         """
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
@@ -148,13 +146,13 @@ class Stateful(ABC):
         return twin
 
     def _reseed(self, replication: int) -> None:
-        """Give a policy that draws at random a stream of its own in each replication."""
+        """Give a policy that draws at random its own stream in each replication."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write configuration and state to ``path``, whole or not at all.
 
-        A state with entries that are not finite could not be loaded, and is not written over one
-        that can be.
+        A state with entries that are not finite is refused: it could not be loaded, and must not
+        replace a file that can.
         """
         write_state(path, *self.content())
 
@@ -167,24 +165,24 @@ class Stateful(ABC):
         return {"policy": kind.__name__, "module": kind.__module__, "config": self.config}, state
 
     def state(self) -> dict[str, Array]:
-        """The state, by the names of its arrays; copies, to look at or to `restore`.
+        """Copies of the state's arrays by name, to look at or to `restore`.
 
-        What is computed from the sums, such as ``theta``, is that of the last decision, or room for
-        something else: properties bring it up to date.
+        Arrays computed from the sums, such as ``theta``, may be out of date, or hold intermediate
+        results. The properties are always up to date.
         """
         with self._alone():
             arrays = {name: array.copy() for name, array in self._state._asdict().items()}
             return {**arrays, FLOOR_STREAM: self._floor_state()}
 
     def restore(self, arrays: dict[str, Any]) -> None:
-        """Take over saved arrays, after a check that they can be this policy's state."""
+        """Replace the state by saved arrays, after a check that they can be its state."""
         state, stream = self._checked(arrays, self._initial_state())
         self._twin(state)._check_estimates()
         self._retire()
         self._adopt(state, stream)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
-        """``arrays`` as a state that can have come from the ``initial`` one, and the stream."""
+        """``arrays`` as a state that fits the ``initial`` state, and the floor's stream."""
         arrays = dict(arrays)
         if self.floor == 0.0:  # files of 0.1.0 have no floor, and so no stream of draws
             arrays.setdefault(FLOOR_STREAM, self._floor_stream())
@@ -195,13 +193,13 @@ class Stateful(ABC):
         return state, stream
 
     def _check_estimates(self) -> None:
-        """Refuse a state that only looks like one."""
+        """Refuse a state whose arrays fit, but whose estimates are not finite."""
         with np.errstate(all="ignore"):
             if not all(np.isfinite(number).all() for number in self._estimates()):
                 raise StateFileError("the state gives estimates that are not finite")
 
     def _estimates(self) -> tuple[Any, ...]:
-        """Numbers that decisions rest on, which any state of this policy's own has finite."""
+        """Numbers that decisions depend on; finite in every state that this policy can reach."""
         return ()
 
     def _initial_state_at(self, dim: int) -> Any:
@@ -214,27 +212,27 @@ class Stateful(ABC):
         return ("detections",) if self.detections_counter >= 0 else ()
 
     def _counter_ranges(self, state: Any) -> dict[int, tuple[int, int]]:
-        """Ranges of the counters that compiled code takes for positions, and does not check."""
+        """Ranges of the counters that compiled code uses as positions without a check."""
         if self.detections_counter < 0:
             return {}
         return {self.detections_counter: (0, len(state.detections))}
 
     def _floor_stream(self, *names: int) -> npt.NDArray[np.uint64]:
-        """Key of the floor's stream and the draws made from it, at its beginning."""
+        """The floor's stream at its beginning: its key, and 0 draws."""
         key = stream_state(self.seed, "floor", type(self).__name__, *names)
         return np.append(key, np.zeros(1, dtype=np.uint64))
 
     def _floor_state(self) -> npt.NDArray[np.uint64]:
-        """Key of the floor's stream, and the draws made from it so far."""
+        """The floor's stream now: its key, and the number of draws made so far."""
         high, low, drawn = (int(number) for number in self._packed[KEY_HIGH : DRAWN + 1])
         return np.array([high << 32 | low, drawn], dtype=np.uint64)
 
     def _adopt(
         self, state: Any, stream: npt.NDArray[np.uint64] | None = None, *, claimed: bool = False
     ) -> None:
-        """Go on from a copy of ``state``, and of the floor's ``stream`` if another is given.
+        """Continue from a copy of ``state``, and of ``stream`` as the floor's stream, if given.
 
-        ``claimed`` arrays belong to a call that goes on with them.
+        ``claimed``: the new arrays are claimed for a call that goes on with them.
         """
         if stream is None:
             draws = self._packed[KEY_HIGH : DRAWN + 1]
@@ -243,53 +241,51 @@ class Stateful(ABC):
             draws = np.array([key >> 32, key & 0xFFFF_FFFF, drawn], dtype=np.float64)
         first = [self.action_bound, self.dim, CHANGED, float(claimed), self.floor]
         packed, copied = pack([*first, *draws, *self._parameters], state)
-        # In this order: who has claimed the array then finds the views of it.
+        # In this order: a thread that claims the new array then also finds its views.
         object.__setattr__(self, "_state", copied)
         object.__setattr__(self, "_packed", packed)
 
     def _retire(self) -> None:
-        """Claim arrays for good, before others take their place: no thread may still use them."""
+        """Claim the arrays for good before new ones replace them: no thread may still use them."""
         claim_entry(self._packed)
 
     def _alone(self) -> Alone:
-        """Keep other threads from changing the arrays, while they are read or copied.
+        """Keep other threads from changing the arrays while they are read or copied.
 
-        Everything that reads more than one number does. A call of another thread, before or after,
-        is refused as by compiled code.
+        All code that reads more than one number uses this. If two threads meet, the later call is
+        refused, as in compiled code.
         """
         return Alone(self._packed)
 
     def _prepare(self) -> None:
         """Recompute the factor, θ̂ and β for a property, if the sums have changed; within `_alone`.
 
-        Reading a property leaves no trace: the next decision is the same, to the last bit.
+        Reading a property changes no decision: the next one is the same to the last bit.
         """
-        if self._packed[STALE] == CHANGED:
-            self._calls.prepare(self._packed)
-            self._packed[STALE] = LOOKED_AT
+        self._calls.prepare(self._packed)
 
     def _grown(self, state: Any, rounds: float) -> Any:
-        """``state`` with room for an observation more, and for what ``rounds`` rounds may add.
+        """``state`` with room for one more observation, and for what ``rounds`` rounds may add.
 
-        Called where the kernel ``fits`` says that there is none.
+        Called if the kernel ``fits`` returns False.
         """
         if self.detections_counter < 0:
             raise NotImplementedError(f"{type(self).__name__} has arrays that grow, but no _grown")
         return state._replace(detections=longer(state.detections, 2 * len(state.detections) + 2))
 
     def _make_room(self, rounds: float, *, claimed: bool = False) -> None:
-        """Let the arrays grow; ``claimed`` where a call has begun, which goes on with them."""
+        """Let the arrays grow; ``claimed`` if a call has begun and will go on with them."""
         packed = self._packed
         if not claimed:
             self._retire()
         try:
             self._adopt(self._grown(self._state, rounds), claimed=claimed)
         except BaseException:
-            packed[BUSY] = 0.0  # no room: the policy stays what it is
+            packed[BUSY] = 0.0  # no room: the policy stays as it is
             raise
 
     def _again(self, call: Callable[..., int], rounds: float, *arguments: Any) -> int:
-        """A compiled call that found no room, after the arrays have grown."""
+        """Let the arrays grow, and repeat a compiled call that found no room."""
         self._make_room(rounds)
         done = call(self._packed, *arguments)
         if done == FULL:
@@ -299,9 +295,10 @@ class Stateful(ABC):
     def _in_parts(
         self, call: Callable[..., int], arguments: tuple[Any, ...], total: int, growth: Array
     ) -> int:
-        """A compiled call that goes on where it stopped once arrays have grown, until all is done.
+        """Run a compiled call to its end; whenever it stops for lack of room, let the arrays grow.
 
-        ``growth`` (2,) has the rounds to make room for: before anything is done, and later.
+        ``growth`` (2,) has the rounds to make room for: at the first stop if nothing is done yet,
+        and later.
         """
         done, last = call(self._packed, *arguments, 0), -1
         try:
@@ -311,7 +308,7 @@ class Stateful(ABC):
                 self._make_room(growth[min(done, 1)], claimed=done > 0)
                 last, done = done, call(self._packed, *arguments, done)
         except BaseException:
-            if done > 0:  # begun, and so claimed
+            if done > 0:  # the call has begun, so it holds the claim
                 self._packed[BUSY] = 0.0
             raise
         return done

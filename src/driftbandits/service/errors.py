@@ -1,4 +1,4 @@
-"""What can go wrong with a command, as values: a code for programs, a text for people."""
+"""The errors of the service. Each has a code for programs and a text for people."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import ClassVar
 
 
 class ServiceError(Exception):
-    """A command that was refused. Nothing has changed.
+    """A command was refused. Nothing has changed.
 
     Attributes:
         code: Stable name of the problem, for programs.
-        title: The problem in a few words, the same every time.
-        status: HTTP status that fits.
-        detail: What was wrong this time.
+        title: The problem in a few words; the same for every error of this class.
+        status: HTTP status of the answer.
+        detail: What was wrong with this command.
     """
 
     code: ClassVar[str] = "refused"
@@ -25,7 +25,7 @@ class ServiceError(Exception):
 
 
 class BadRequest(ServiceError):
-    """A request that cannot be carried out as it is: features, actions, a reward."""
+    """Something in the request is wrong: features, actions or a reward."""
 
     code = "bad_request"
     title = "The request cannot be carried out as it is"
@@ -33,7 +33,7 @@ class BadRequest(ServiceError):
 
 
 class BadSettings(ServiceError):
-    """Settings of a policy that break a rule."""
+    """The settings of a policy break a rule."""
 
     code = "bad_settings"
     title = "The settings of the policy break a rule"
@@ -41,7 +41,7 @@ class BadSettings(ServiceError):
 
 
 class UnknownPolicy(ServiceError):
-    """There is no policy of that name."""
+    """There is no policy with that name."""
 
     code = "unknown_policy"
     title = "There is no such policy"
@@ -49,7 +49,7 @@ class UnknownPolicy(ServiceError):
 
 
 class UnknownAction(ServiceError):
-    """The catalogue has no action of that id."""
+    """The catalogue has no action with that id."""
 
     code = "unknown_action"
     title = "The catalogue has no such action"
@@ -57,7 +57,7 @@ class UnknownAction(ServiceError):
 
 
 class UnknownEvent(ServiceError):
-    """There is no decision of that id, or it closed too long ago."""
+    """There is no decision with that id, or it closed too long ago."""
 
     code = "unknown_event"
     title = "There is no such decision"
@@ -65,7 +65,7 @@ class UnknownEvent(ServiceError):
 
 
 class ConflictingEvent(ServiceError):
-    """The id of a decision came again with another request."""
+    """A different request used the id of an earlier decision."""
 
     code = "conflicting_event"
     title = "The id belongs to another decision"
@@ -73,15 +73,15 @@ class ConflictingEvent(ServiceError):
 
 
 class ConflictingReward(ServiceError):
-    """A decision that has a reward got another one, and its policy takes only one."""
+    """The decision already has another reward, and its policy accepts only one."""
 
     code = "conflicting_reward"
-    title = "The decision has another reward already"
+    title = "The decision already has another reward"
     status = 409
 
 
 class BackupFailed(ServiceError):
-    """A copy of the journal could not be made. The journal itself is as it was."""
+    """The journal could not be copied. The journal itself has not changed."""
 
     code = "backup_failed"
     title = "The journal could not be copied"
@@ -89,8 +89,8 @@ class BackupFailed(ServiceError):
 
 
 class JournalError(Exception):
-    """The journal cannot be read or written. Memory may be ahead of the disk: end the process."""
+    """The journal cannot be read or written. End the process: memory may be ahead of the disk."""
 
 
 class DamagedJournal(JournalError):
-    """The journal is not what was written: bytes, records or their order have changed."""
+    """The journal has changed since it was written: its bytes, its records or their order."""

@@ -1,7 +1,7 @@
-"""One hosted policy: an agent, its settings, its catalogue, and what it has done.
+"""One hosted policy: an agent, its settings, its catalogue and its statistics.
 
-Every method is a function of the state and the record that it is given. The clock is the record's
-time. A method that raises `ServiceError` has changed nothing.
+The result of every method depends only on the state and the record. Time comes from the record. A
+method that raises `ServiceError` has changed nothing.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Saved(msgspec.Struct, array_like=True):
 
 
 class Hosted:
-    """A policy that lives in the house.
+    """A policy in a house.
 
     Args:
         name: Its name.
-        settings: What it is.
+        settings: Its settings.
         known: All decisions of the house by their ids; the policy adds and removes its own.
     """
 
@@ -93,7 +93,7 @@ class Hosted:
         )
 
     def decide(self, record: Decided, offer: Offer, number: int) -> Outcome:
-        """Make a decision; in a replay, show what was shown then."""
+        """Make a decision; in a replay, show the recorded action."""
         named = self._named(offer.actions)
         baseline = self._baseline(offer, named)
         shadow = self.settings.mode == "shadow"
@@ -124,7 +124,7 @@ class Hosted:
         return outcome
 
     def reward(self, event_id: str, value: float, time: float, closed: list[str]) -> RewardStatus:
-        """Hand in a reward."""
+        """Give a decision a reward."""
         known = self._known[event_id]
         self._check_reward(known, value)
         status: RewardStatus | None = None
@@ -134,7 +134,7 @@ class Hosted:
         else:
             self.agent.expire(now=time)
         self._close(closed)
-        if status is None:  # it has closed, just now or earlier
+        if status is None:  # the decision has closed, just now or earlier
             same = self.settings.rewards != "sum" and known.reward == value
             status = "duplicate" if same else "too_late"
         self.statistics.rewarded(known, status, time)
@@ -144,7 +144,7 @@ class Hosted:
         return status
 
     def activate(self, event_id: str, time: float, closed: list[str]) -> ActivationStatus:
-        """Say that a deferred decision was shown."""
+        """Activate a deferred decision: it was shown."""
         known = self._known[event_id]
         activated = self.agent.activate(event_id, now=time)
         self._close(closed)
@@ -154,12 +154,12 @@ class Hosted:
         return "activated"
 
     def expire(self, time: float, closed: list[str]) -> None:
-        """Close what has waited too long."""
+        """Close the decisions that have waited too long."""
         self.agent.expire(now=time)
         self._close(closed)
 
     def change(self, settings: PolicySettings, closed: list[str]) -> None:
-        """Take other settings. What was learned stays, unless features or learner change."""
+        """Change the settings. The learner is kept unless `learns_alike` says that it cannot be."""
         if settings.learns_alike(self.settings):
             options = settings.agent_options()
             self.agent = self.agent.changed(floor=settings.floor, options=options)
@@ -171,12 +171,12 @@ class Hosted:
         self.version += 1
 
     def describe(self, action: str, features: dict[str, Any] | None) -> None:
-        """Put an action into the catalogue, or describe it anew."""
+        """Add an action to the catalogue, or replace its features."""
         self.catalogue[action] = features or {}
         self._offers.forget()
 
     def remove(self, action: str, closed: list[str]) -> None:
-        """Take an action out of the catalogue; its block of coordinates is forgotten."""
+        """Remove an action from the catalogue, and forget its block of coordinates."""
         slots = self.agent.slots
         has_slot = slots is not None and action in slots
         if not has_slot and action not in self.catalogue:
@@ -201,13 +201,13 @@ class Hosted:
         return known.open and known.policy == self.name
 
     def _named(self, actions: Sequence[Any]) -> Named:
-        """Ids and features of what is offered."""
+        """Ids and features of the offered actions."""
         named = self._offers.named(actions)
         self._check_slots(named)
         return named
 
     def _check_slots(self, named: dict[str, Any]) -> None:
-        """Refuse more actions with coordinates of their own than there may be."""
+        """Refuse more than ``most_actions`` actions with their own coordinates."""
         slots = self.agent.slots
         if slots is None:
             return
@@ -219,7 +219,7 @@ class Hosted:
             )
 
     def _baseline(self, offer: Offer, named: dict[str, Any]) -> str | None:
-        """The action that would be shown without the policy, where that is known."""
+        """The action that would be shown without the policy; None if it is not known."""
         if offer.baseline is not None:
             if offer.baseline not in named or offer.baseline in offer.exclude:
                 raise BadRequest(
@@ -246,10 +246,10 @@ class Hosted:
         )
 
     def _learner_weight(self, choice: Choice) -> float:
-        """q/p, where q is the probability of what is shown by the learner without its floor."""
+        """q/p: q is the probability of the shown action under the learner without its floor."""
         floor, position = self.settings.floor, choice.actions.index(choice.action)
         if floor == 1.0:
-            return 1.0  # nothing but the floor is left of the learner
+            return 1.0  # every choice comes from the floor, so q is not defined
         among = float(choice.propensities[position])
         return max(0.0, (among - floor / len(choice.actions)) / (1.0 - floor)) / choice.propensity
 
@@ -261,12 +261,12 @@ class Hosted:
             raise BadRequest(f"reward must be at most {LARGEST_REWARD:g} in size, got {value!r}")
         if rewards == "first" and known.reward is not None and known.reward != value:
             raise ConflictingReward(
-                f"the decision has the reward {known.reward!r} already, got {value!r}; policies "
-                'with rewards = "last" or "sum" take several'
+                f"the decision already has the reward {known.reward!r}, got {value!r}; policies "
+                'with rewards = "last" or "sum" accept more than one'
             )
 
     def _close(self, closed: list[str]) -> None:
-        """Note the decisions that the agent's last call closed."""
+        """Record the decisions that the agent's last call closed."""
         for decision in self.agent.just_closed:
             known = self._known[decision.id]
             if decision.activated:
@@ -275,7 +275,7 @@ class Hosted:
             self._shut(decision.id, known)
 
     def _retire(self, ids: list[str], closed: list[str]) -> None:
-        """Close decisions that teach nothing any more."""
+        """Close decisions without learning from them."""
         for id in ids:
             closed.append(id)
             self._shut(id, self._known[id])
@@ -288,7 +288,7 @@ class Hosted:
 
 
 def _shown(record: Decided, offer: Offer) -> str | None:
-    """In a replay, the action that was shown."""
+    """In a replay, the recorded action; otherwise None."""
     return None if record.outcome is None else offered(offer)[record.outcome.chosen]
 
 

@@ -1,9 +1,9 @@
-"""The house: hosted policies behind a journal.
+"""The house: hosted policies and their journal.
 
-A command becomes a record with everything in it that is not computed. The state carries it out,
-and the record waits for the next commit. Answers may be sent only after `House.commit` returned.
+A command becomes a record that holds all its inputs. The state carries the record out, and the
+record waits for the next commit. Answers may be sent only after `House.commit` has returned.
 
-One thread uses a house. It reads the clock once per command, and nothing else from outside.
+Only one thread may use a house. A command reads the clock once, and no other outside input.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from .messages import (
 from .policy_settings import PolicySettings
 from .statistics import Known
 
-# Records between two snapshots, unless told otherwise: they bound how long a start takes.
+# Default number of records between two snapshots. It bounds how long a start takes.
 SNAPSHOT_EVERY = 20_000
 
 
 class House:
-    """Hosted policies, whose every change is in a journal.
+    """Hosted policies whose every change is in a journal.
 
-    `open` makes one. Commands raise `ServiceError` with nothing changed where they are refused, and
-    `JournalError` where the house must not be used any more: end the process, and start anew.
+    `open` makes a house. A refused command raises `ServiceError` and changes nothing. After a
+    `JournalError` the house must not be used: end the process and start again.
     """
 
     def __init__(
@@ -71,16 +71,17 @@ class House:
 
         Args:
             store: Where the journal is.
-            clock: Seconds since 1970. Where it goes back, time stands still.
-            snapshot_every: Records after which a commit also takes a snapshot; 0 for never. It
-                waits for half as many records as decisions are open, where that is more: a
-                snapshot takes time for each of them, about a tenth of what a command takes.
+            clock: Seconds since 1970. If the clock goes back, the house keeps its last time.
+            snapshot_every: Number of records after which a commit also takes a snapshot; 0 for
+                never. If half the number of open decisions is larger, that number counts instead.
+                The reason: each open decision adds about a tenth of the time of a command to a
+                snapshot.
         """
         recovered = recovery.recover(store)
         return cls(store, recovered, clock=clock, snapshot_every=snapshot_every)
 
     def decide(self, policy: str, request: DecisionRequest) -> DecisionAnswer:
-        """Choose an action; a request that came before gets its answer again."""
+        """Choose an action. A repeated request gets the same answer."""
         offer = records.Offer(
             actions=request.actions,
             context=request.context,
@@ -105,7 +106,7 @@ class House:
         return answer_of(record, offer)
 
     def reward(self, event_id: str, value: float) -> RewardAnswer:
-        """Hand in a reward."""
+        """Give a decision a reward."""
         if not math.isfinite(value):
             raise BadRequest(f"reward must be a finite number, got {value!r}")
         policy = self._state.event(event_id).policy
@@ -117,7 +118,7 @@ class House:
         return RewardAnswer(event_id=event_id, status=record.status)
 
     def activate(self, event_id: str) -> ActivationAnswer:
-        """Say that a deferred decision was shown."""
+        """Activate a deferred decision: it was shown."""
         policy = self._state.event(event_id).policy
         record = records.Activated(time=self._now(), policy=policy, event_id=event_id)
         self._carry_out(record)
@@ -125,7 +126,7 @@ class House:
         return ActivationAnswer(event_id=event_id, status=record.status)
 
     def expire(self) -> int:
-        """Close the decisions that have waited too long, and return how many there were."""
+        """Close the decisions that have waited too long, and return their number."""
         now, closed = self._now(), 0
         for name, hosted in self._state.policies.items():
             if hosted.agent.is_due(now=now):
@@ -135,10 +136,10 @@ class House:
         return closed
 
     def put_policy(self, name: str, settings: PolicySettings) -> PolicyView:
-        """Create a policy, or change its settings; the same settings again change nothing.
+        """Create a policy, or change its settings. The same settings again change nothing.
 
-        Other features, another learner, config or seed mean that learning starts anew, and that
-        open decisions close without teaching. Everything else keeps what was learned.
+        If features, learner, config or seed change, learning starts again from nothing, and open
+        decisions close without being learned from. Other changes keep what was learned.
         """
         check_id("name", name)
         hosted = self._state.policies.get(name)
@@ -149,16 +150,16 @@ class House:
         return self.policy(name)
 
     def promote(self, name: str) -> PolicyView:
-        """Let a policy go from shadow to live."""
+        """Change a policy from shadow to live."""
         self._carry_out(records.Promoted(time=self._now(), policy=name))
         return self.policy(name)
 
     def delete_policy(self, name: str) -> None:
-        """Delete a policy with all that it has learned."""
+        """Delete a policy and everything that it has learned."""
         self._carry_out(records.PolicyDeleted(time=self._now(), policy=name))
 
     def put_action(self, name: str, action_id: str, features: dict[str, Any] | None) -> None:
-        """Describe an action once, so that it can be offered by its id."""
+        """Add an action to the catalogue, so that requests can offer it by its id."""
         check_id("action_id", action_id)
         hosted = self._state.policy(name)
         if hosted.catalogue.get(action_id) != (features or {}):
@@ -168,7 +169,7 @@ class House:
             )
 
     def remove_action(self, name: str, action_id: str) -> None:
-        """Take an action out of the catalogue for good."""
+        """Remove an action from the catalogue and from the learner."""
         self._carry_out(records.ActionRemoved(time=self._now(), policy=name, action=action_id))
 
     @property
@@ -184,22 +185,22 @@ class House:
             self.snapshot()
 
     def snapshot(self) -> int:
-        """Commit, write down the whole state, and return the number of its last record."""
+        """Commit, save the whole state, and return the number of its last record."""
         self._ledger.commit(time=self._state.time)
         if self._ledger.since_snapshot > 0:
             self._ledger.save(time=self._state.time, state=self._state.to_bytes())
         return self._ledger.snapshot
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Copy the journal to a new file piece by piece; yields how many pieces are left.
+        """Copy the journal to a new file in pieces, and yield how many pieces are left.
 
-        Commands and commits may come between two pieces.
+        Commands and commits may run between two pieces.
         """
         self.commit()
         yield from self._ledger.store.backup(target)
 
     def prune(self, *, days: float) -> int:
-        """Remove records that are older than some days, and return how many there were."""
+        """Remove records older than ``days``, and return their number."""
         self.commit()
         return self._ledger.store.prune(before=self._now() - days * 86_400.0)
 
@@ -212,7 +213,7 @@ class House:
         return self._state.policy(name).view()
 
     def journal(self) -> dict[str, Any]:
-        """How long the journal is, when its last record was made, and how old its snapshot is."""
+        """Number of records, time of the last one, and number of records since the snapshot."""
         return {
             "records": self._ledger.store.last,
             "time": self._state.time,
@@ -224,7 +225,7 @@ class House:
         return dict(self._state.policy(name).catalogue)
 
     def events(self, policy: str | None, *, after: int, limit: int) -> list[dict[str, Any]]:
-        """Committed records after a number, of one policy or of all, as plain values."""
+        """Committed records after number ``after``, of one policy or of all, as plain values."""
         if policy is not None:
             self._state.policy(policy)
         chosen = (
@@ -235,11 +236,11 @@ class House:
         return list(islice(chosen, limit))
 
     def diagnostics(self, policy: str) -> dict[str, Any]:
-        """What a policy has done so far, as plain values; see `driftbandits.service.statistics`."""
+        """Statistics of a policy as plain values; see `driftbandits.service.statistics`."""
         return diagnosis(self._state.policy(policy))
 
     def to_bytes(self) -> bytes:
-        """The whole state; equal states give equal bytes."""
+        """The whole state as bytes; equal states give equal bytes."""
         return self._state.to_bytes()
 
     def close(self) -> None:
@@ -249,7 +250,7 @@ class House:
         self._ledger.store.close()
 
     def _carry_out(self, record: records.AnyRecord, offer: records.Offer | None = None) -> None:
-        """Change the state, and let the record wait for the next commit."""
+        """Change the state, and add the record to the next commit."""
         self._ledger.check()
         if offer is None:
             check_written(record)
@@ -264,11 +265,11 @@ class House:
     def _repeated(
         self, policy: str, event_id: str, known: Known, stored: msgspec.Raw
     ) -> DecisionAnswer:
-        """The first answer again, where the request is the same."""
+        """The first answer again, if the request is the same."""
         record = self._ledger.record(known.number)
         if not isinstance(record, records.Decided):
             raise ConflictingEvent(
-                f"decision {event_id!r} was made before the time that the journal keeps, so its "
+                f"decision {event_id!r} is older than the records that the journal keeps, so its "
                 "answer cannot be repeated"
             )
         offer = records.decode_offer(record.offer)
@@ -279,12 +280,12 @@ class House:
         return answer_of(record, offer, repeated=True)
 
     def _new_id(self) -> str:
-        """An id that carries the number of the record to come."""
+        """An unused id with the number of the next record."""
         made = f"e{self._state.number + 1}"
-        while made in self._state.known:  # a client has used it for a decision of its own
+        while made in self._state.known:  # a client has used this id for its own decision
             made += "-"
         return made
 
     def _now(self) -> float:
-        """The time, which never goes back."""
+        """The current time, which never goes back."""
         return max(float(self._clock()), self._state.time)

@@ -1,4 +1,4 @@
-"""What is known of the actions that are offered."""
+"""Features of the offered actions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _KEPT = 64  # offers
 
 
 class Offers:
-    """Looks up the features of actions, once for a tuple that comes again.
+    """Looks up the features of actions, and caches the result for tuples.
 
-    A tuple is known by its identity: nobody can change it, and it is kept as long as it is known.
+    The cache is keyed by the identity of a tuple. This is safe because tuples cannot change, and
+    the cache keeps each one alive.
 
     Args:
-        catalogue: Features by id; `forget` says that they have changed.
+        catalogue: Features by id; call `forget` after changing them.
     """
 
     def __init__(self, catalogue: Mapping[str, dict[str, Any]]) -> None:
@@ -28,7 +29,7 @@ class Offers:
         self._known = dict[int, tuple[tuple[Any, ...], Named]]()
 
     def named(self, actions: Sequence[Any]) -> Named:
-        """Ids and features of actions; not to be changed, because the same come again."""
+        """Ids and features of actions. Do not change the result: it is shared."""
         seen, named = self._known.get(id(actions), (None, _NOTHING))
         if seen is not actions:
             named = self._described(actions)
@@ -39,15 +40,15 @@ class Offers:
         return named
 
     def forget(self) -> None:
-        """Look everything up anew from now on."""
+        """Empty the cache."""
         self._known.clear()
 
     def _described(self, actions: Sequence[Any]) -> Named:
-        """Ids and features: an action's own, or those of the catalogue."""
+        """Ids and features: those of the request, or else those of the catalogue."""
         ids = ids_of(actions)
         named = dict.fromkeys(ids, _NOTHING)
         if len(named) < len(ids):
-            raise BadRequest("actions must have ids of their own, got one twice")
+            raise BadRequest("actions must have different ids, got one twice")
         if self._catalogue:
             known = self._catalogue.keys() & named.keys()
             named |= {id: self._catalogue[id] for id in known}

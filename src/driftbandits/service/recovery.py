@@ -1,7 +1,7 @@
-"""From a journal back to the state: the newest snapshot that is intact, and a replay from there.
+"""Recovers the state from a journal: loads the newest intact snapshot, and replays from there.
 
-`verify` replays from the oldest state that the journal allows for. It compares every answer with
-the recorded one, every snapshot with the replayed state, and the end with what `recover` gives.
+`verify` replays everything that the journal has. It compares every answer with the recorded one,
+every snapshot with the replayed state, and the last state with the result of `recover`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .state import State
 
 @dataclass
 class Report:
-    """What was found on the way.
+    """What a recovery or `verify` found.
 
     Attributes:
-        snapshot: Number of the snapshot that was used; None where there was none.
+        snapshot: Number of the snapshot that was used; None if there was none.
         replayed: Number of records that were replayed.
-        differing: Numbers of records whose answer came out differently, at most 100.
-        notes: What a person should know.
-        snapshots: Number of snapshots that were compared, in `verify`.
+        differing: Numbers of records whose replayed answer differs, at most 100.
+        notes: Messages for people.
+        snapshots: Number of snapshots that `verify` compared.
     """
 
     snapshot: int | None = None
@@ -39,18 +39,18 @@ class Report:
 
     @property
     def identical(self) -> bool:
-        """Whether every bit was as recorded."""
+        """Whether every bit is as recorded."""
         return not self.differing
 
 
 @dataclass
 class Recovered:
-    """What `recover` returns.
+    """The result of `recover`.
 
     Attributes:
         state: The state after the last record.
         link: Link of that record.
-        report: How it was found.
+        report: What the recovery found.
     """
 
     state: State
@@ -73,7 +73,7 @@ def recover(store: Store) -> Recovered:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """Without collections of garbage: a replay makes none, and all that it makes stays."""
+    """Switch off garbage collection: a replay makes no garbage in cycles, so it would be wasted."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -87,7 +87,7 @@ def verify(store: Store) -> Report:
     """Replay everything that the journal has, and compare it bit for bit.
 
     Raises:
-        DamagedJournal: Records or snapshots are not what was written.
+        DamagedJournal: Records or snapshots have changed since they were written.
     """
     snapshots = {made.number: made for made in store.snapshots()}
     for made in snapshots.values():
@@ -112,7 +112,7 @@ def verify(store: Store) -> Report:
 
 
 def oldest(store: Store) -> tuple[State, bytes]:
-    """The state before the first record that is kept, and its link."""
+    """The state before the first kept record, and its link."""
     if store.first == 1:
         return State(), GENESIS
     for made in store.snapshots():
@@ -122,7 +122,7 @@ def oldest(store: Store) -> tuple[State, bytes]:
 
 
 def _start(store: Store, report: Report) -> tuple[State, bytes]:
-    """The state of the newest snapshot that can be used, or an empty one."""
+    """The state of the newest usable snapshot, or an empty state."""
     for made in store.snapshots():
         if not made.intact:
             report.notes.append(f"the snapshot at record {made.number} is damaged; not used")
@@ -135,7 +135,7 @@ def _start(store: Store, report: Report) -> tuple[State, bytes]:
             )
         try:
             state = State.from_bytes(made.payload)
-        except Exception as error:  # intact, but not of this release's making
+        except Exception as error:  # intact, but written by another release
             report.notes.append(
                 f"the snapshot at record {made.number} cannot be read here; not used: {error}"
             )
@@ -163,7 +163,7 @@ def _replay(
             if len(report.differing) < 100:
                 report.differing.append(number)
             if len(report.differing) == 1:
-                report.notes.append(f"the answer of record {number} came out differently")
+                report.notes.append(f"the replayed answer of record {number} differs")
         report.replayed += 1
         link = own
         if after_each is not None:

@@ -1,8 +1,8 @@
 """The simulator: policies × environment × replications.
 
-All policies of a replication meet the same actions, noise and delays. Replications run in threads,
-which compiled code leaves free to run side by side; every number depends on the seed and the
-replication alone, so any number of workers gives the same bytes.
+All policies of a replication meet the same actions, noise and delays. Replications run in parallel
+threads, because compiled code releases the GIL. Every number depends only on the seed and the
+replication, so any number of workers gives the same bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..policies import Policy
 
 
 class PlayerError(ValueError):
-    """A user's player chose something that is not on offer."""
+    """A user's player returned something that is not the index of an action."""
 
 
 @runtime_checkable
@@ -33,21 +33,21 @@ class Player(Protocol):
         """Index of the action to play, from ``actions`` (K, d)."""
 
     def update(self, action: Array, reward: float) -> None:
-        """Learn the reward of an action (d,) that was played, when it is heard of."""
+        """Learn the reward of an action (d,) that was played; called when the reward arrives."""
 
 
-# A policy to start from afresh in each replication, or a function of the replication.
+# A policy, copied afresh for each replication, or a function of the replication.
 Contestant = Policy | Callable[[int], Player]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What a simulation writes down of every policy.
+    """What a simulation records of every policy.
 
     Attributes:
-        regret: Rounds after which to write down the regret; about 200 unless given.
-        estimates: Rounds after which to write down the estimates.
-        coverage: Whether to check the confidence sets, round by round.
+        regret: Rounds after which to record the regret; about 200 even ones by default.
+        estimates: Rounds after which to record the estimates.
+        coverage: Whether to check the confidence sets in every round.
         states: Whether to keep the final state of every policy.
     """
 
@@ -58,7 +58,7 @@ class Recording:
 
 
 class Plan(NamedTuple):
-    """What to play and what to write down."""
+    """What to play and what to record."""
 
     environment: Environment
     policies: Mapping[str, Contestant]
@@ -70,14 +70,14 @@ class Plan(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What was written down of one replication: P policies, C and E rounds."""
+    """The record of one replication: P policies, C rounds of regret, E rounds of estimates."""
 
     regret: Array  # (P, C), cumulative
-    estimates: Array  # (P, E, d), NaN for a policy without one
+    estimates: Array  # (P, E, d), NaN for a policy without an estimate
     detections: Array  # (n, 2), [policy, round]
-    missed: Array  # (P, C), confidence sets that missed up to a round; empty where not asked for
-    missing: Array  # (P, C), 1 where the set misses at that very round
-    states: dict[str, Array]  # final states, by "policy number/array"; empty where not asked for
+    missed: Array  # (P, C), number of misses of the confidence set so far; or empty
+    missing: Array  # (P, C), 1 if the confidence set misses in this round; or empty
+    states: dict[str, Array]  # final states, by "policy number/array"; or empty
 
     def arrays(self) -> dict[str, Array]:
         """The record as named arrays, for a file."""
@@ -86,13 +86,13 @@ class Record(NamedTuple):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> Record:
-        """The record that `arrays` gave."""
+        """The inverse of `arrays`."""
         plain = {name: arrays.pop(name) for name in cls._fields if name != "states"}
         return cls(**plain, states=arrays)
 
     @classmethod
     def empty(cls, plan: Plan) -> Record:
-        """A record of a plan in which nothing is written down yet."""
+        """An empty record for a plan."""
         policies = len(plan.policies)
         shape = (policies, len(plan.regret_rounds))
         return cls(
@@ -105,8 +105,8 @@ class Record(NamedTuple):
         )
 
     def fits(self, plan: Plan) -> bool:
-        """Whether it can be a record of ``plan``, by the shapes and names of its arrays."""
-        rows = self.detections.shape[:1]  # as many as there were detections
+        """Whether the shapes and names of the arrays are those of ``plan``."""
+        rows = self.detections.shape[:1]  # any number of detections is valid
         empty = Record.empty(plan)._replace(detections=np.zeros((*rows, 2)))
         alike = (
             mine.shape == expected.shape and mine.dtype == expected.dtype
@@ -118,16 +118,16 @@ class Record(NamedTuple):
 
 
 def even_rounds(horizon: int, count: int) -> tuple[int, ...]:
-    """About ``count`` rounds, evenly spread, the last of them the horizon."""
+    """About ``count`` evenly spread rounds; the last is the horizon."""
     whole("count", count, least=1)
     points = np.linspace(0, horizon, min(count, horizon) + 1)[1:]
     return tuple(int(t) for t in np.unique(points.round()))
 
 
 def run(plan: Plan, replications: Iterable[int], *, workers: int) -> Iterator[tuple[int, Record]]:
-    """Play the replications, and give each as soon as it is finished, in no particular order.
+    """Play the replications; yield each as soon as it is finished, in no particular order.
 
-    Only a few wait for a worker at any time, so that millions of them take no memory.
+    Only a few replications are queued at any time, so that millions of them take no memory.
     """
     whole("workers", workers, least=1)
     pool = ThreadPoolExecutor(max_workers=workers)
@@ -146,7 +146,7 @@ def run(plan: Plan, replications: Iterable[int], *, workers: int) -> Iterator[tu
 
 
 def play_replication(plan: Plan, replication: int) -> Record:
-    """Play one replication of every policy."""
+    """Play one replication with every policy."""
     players = {name: _fresh(entry, replication) for name, entry in plan.policies.items()}
     waiting = [Waiting(plan.environment.dim) for _ in players]
     record = Record.empty(plan)
@@ -171,7 +171,7 @@ def play_replication(plan: Plan, replication: int) -> Record:
             misses = missed[:, -1:]
             record.missed[:, columns] = missed[:, within]
             record.missing[:, columns] = missing[:, within]
-        del block  # its memory is for the next one
+        del block  # the next block reuses its memory
     return record._replace(
         detections=_detections(players), states=_states(players) if plan.final_states else {}
     )
@@ -182,7 +182,7 @@ def _fresh(entry: Contestant, replication: int) -> Player:
         return entry.fresh(replication)
     player = entry(replication)
     if not isinstance(player, Player):
-        raise TypeError(f"a policy of one's own needs select and update; got {player!r}")
+        raise TypeError(f"a player must have select and update, got {player!r}")
     return player
 
 
@@ -211,8 +211,8 @@ def _play(player: Player, block: Block, regret: Array, missing: Array, waiting: 
 
 
 def _chosen(player: Player, block: Block, t: int) -> tuple[int, Array]:
-    """What a player chooses in round ``t`` of the block, and what it could choose from."""
-    # A copy, so that nothing that a player does to it reaches the others.
+    """The player's choice in round ``t`` of the block, and the actions of that round (K, d)."""
+    # A copy, so that a player that changes it does not affect the others.
     actions = np.array(block.actions[min(t, len(block.actions) - 1)].T)
     k: Any = player.select(actions)
     if isinstance(k, bool) or not (isinstance(k, (int, np.integer)) and 0 <= k < len(actions)):
@@ -223,7 +223,7 @@ def _chosen(player: Player, block: Block, t: int) -> tuple[int, Array]:
 
 
 def _write_estimates(players: Mapping[str, Player], estimates: Array) -> None:
-    """Fill in what the players believe now, shape (P, d); NaN stays for those without a belief."""
+    """Write the players' current estimates, shape (P, d); those without one keep NaN."""
     for index, player in enumerate(players.values()):
         if hasattr(player, "theta"):
             estimates[index] = player.theta

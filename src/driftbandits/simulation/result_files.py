@@ -1,8 +1,8 @@
 """The files of a result: Parquet tables, final states, and the checksums of both.
 
-A save replaces the files all together; the old result counts until the new one is complete.
-``SHA256SUMS`` lists what belongs to the result, as ``sha256sum --check`` reads it. A result of
-release 0.1.0 has none, and is read without that check.
+A save replaces all files together; the old result stays valid until the new one is complete.
+``SHA256SUMS`` lists the files of the result, in the format of ``sha256sum --check``. A result of
+release 0.1.0 has no such file and is read without the check.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ResultFileError(ValueError):
 
 
 def check_labels(labels: Iterable[Any]) -> None:
-    """Refuse labels of policies that files cannot tell apart."""
+    """Raise an error for labels of policies that files cannot store faithfully."""
     for label in labels:
         if not isinstance(label, str):
             raise TypeError(f"names of policies must be text, got {label!r}")
@@ -53,7 +53,7 @@ def check_labels(labels: Iterable[Any]) -> None:
 
 
 def is_result(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a result, be it in order or damaged."""
+    """Whether a folder holds a result, intact or damaged."""
     root = Path(folder)
     return _place(root, _SUMS).exists() or _place(root, _REGRET).exists()
 
@@ -65,7 +65,7 @@ def write_result(
     frames: Mapping[str, pd.DataFrame],
     states: Mapping[str, npt.NDArray[Any]],
 ) -> None:
-    """Write tables, by name, and final states; what was there goes when they are complete."""
+    """Write tables, by name, and final states; then remove the old result."""
     root = Path(folder)
     with replace_files(root, last=_SUMS) as hidden:
         for name, frame in frames.items():
@@ -121,10 +121,10 @@ def _read_table(path: Path, data: bytes) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def _read_files(root: Path) -> dict[str, bytes]:
-    """The bytes of all files of a result, which match their checksums."""
+    """The bytes of all files of a result, after a check of their checksums."""
     if not is_result(root):
-        raise ResultFileError(f"{root / _REGRET} cannot be read as a result: there is none")
-    with locked(root):  # a save in another process waits, and is waited for
+        raise ResultFileError(f"{root / _REGRET} cannot be read as a result: it does not exist")
+    with locked(root):  # keeps out a save by another process
         sums = _read_sums(root)
         names = _FILES if sums is None else tuple(sums)
         paths = {name: _place(root, name) for name in names}
@@ -134,7 +134,7 @@ def _read_files(root: Path) -> dict[str, bytes]:
         content = {name: _read(path) for name, path in paths.items() if name not in missing}
     for name, data in content.items():
         if sums is not None and _digest(data) != sums[name]:
-            raise ResultFileError(f"{root / name} is damaged: its checksum is not that of {_SUMS}")
+            raise ResultFileError(f"{root / name} is damaged: its checksum differs from {_SUMS}")
     return content
 
 
@@ -152,7 +152,7 @@ def _read_sums(root: Path) -> dict[str, str] | None:
 
 
 def _order(name: str) -> tuple[bool, str]:
-    """The order of checksums: the table that every result has is last, so that no end is lost."""
+    """Sort key of checksums: regret, which every result has, is last, to show a cut-off file."""
     return name == _REGRET, name
 
 

@@ -1,4 +1,4 @@
-"""The one function that runs everything: simulate, keep what is finished, return a result."""
+"""Simulate, keep finished replications on disk, and return a result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .parts import Parts
 from .result_files import ResultFileError, check_labels, is_result
 from .results import Result
 
-# Told the number of finished replications and of all; a first call tells what was found on disk.
+# Called with the numbers of finished and of all replications; first with those found on disk.
 Progress = Callable[[int, int], None]
 
 _USUAL = Recording()
@@ -41,20 +41,22 @@ def simulate(
 ) -> Result:
     """Play every policy in every replication of the environment.
 
-    A policy is one of this package, started afresh in each replication, or a function of the
-    replication that returns any object with ``select(actions)`` and ``update(action, reward)``.
+    A policy is either a policy of this package, which starts afresh in each replication, or a
+    function of the replication that returns an object with ``select(actions)`` and
+    ``update(action, reward)``.
 
-    With ``folder``, the result is saved there, finished replications are kept in it meanwhile, and
-    the same call goes on after an interruption, or only loads what is complete.
+    With ``folder``, the result is saved there. Finished replications are kept there in the
+    meantime: after an interruption, the same call continues. If the result is complete, the call
+    only loads it.
 
     Args:
-        environment: What to play in.
-        policies: What plays, by label.
+        environment: The environment to play in.
+        policies: Policies by label.
         replications: Number N of independent repetitions.
-        seed: Names all streams of random numbers.
-        workers: Threads; as many as there are processors unless given. Changes no number.
-        record: What to write down: regret, estimates, coverage, final states.
-        folder: Where the result goes.
+        seed: Seed of all random numbers.
+        workers: Number of threads, by default the number of processors. Does not affect results.
+        record: What to record: regret, estimates, coverage, final states.
+        folder: Where to save the result.
         about: Further facts to keep with the configuration.
         progress: Called with the numbers of finished and of all replications.
 
@@ -95,7 +97,7 @@ def simulate(
 
 
 def check_policies(policies: Mapping[str, Contestant]) -> None:
-    """Refuse what cannot be started afresh in each replication."""
+    """Raise an error for anything that cannot start afresh in each replication."""
     if not isinstance(policies, Mapping):
         raise TypeError(f"policies must be a mapping from names to policies, got {policies!r}")
     if not policies:
@@ -111,14 +113,14 @@ def check_policies(policies: Mapping[str, Contestant]) -> None:
 
 
 def check_coverage(policies: Mapping[str, Contestant]) -> None:
-    """Refuse policies of which it cannot be said whether their confidence set covers."""
+    """Raise an error for policies that cannot check whether their confidence set covers."""
     for name, entry in policies.items():
         if not isinstance(entry, Policy) or not entry.checks_coverage:
             raise ValueError(f"coverage must be asked of policies that check it, not of {name!r}")
 
 
 def warm_up(environment: Environment, policies: Mapping[str, Contestant]) -> None:
-    """Compile, or load from the cache, all that a simulation needs: play two rounds."""
+    """Compile, or load from the cache, all code that a simulation needs, by playing two rounds."""
     short = Environment(
         path=environment.path,
         actions=environment.actions,
@@ -133,7 +135,7 @@ def _checked_rounds(name: str, rounds: tuple[int, ...], horizon: int) -> tuple[i
     ordered = tuple(sorted({int(t) for t in rounds}))
     if ordered and (ordered[0] < 1 or ordered[-1] > horizon):
         raise ValueError(f"{name} must lie between 1 and the horizon {horizon}, got {rounds}")
-    # The final regret is what every summary is about.
+    # Every summary needs the final regret.
     return tuple(sorted({*ordered, horizon})) if name == "regret" else ordered
 
 
@@ -165,12 +167,12 @@ def _resume(
     folder: Path,
     progress: Progress | None,
 ) -> Result:
-    """Load what is complete, or play what is missing."""
+    """Load the result if it is complete; otherwise play the missing replications."""
     known = is_described(config)
     if not known:
         warnings.warn(
-            "a policy or environment holds something that cannot be told from another of its "
-            "kind (see `undescribed` in the configuration), so everything is played anew",
+            "a policy or environment contains an object that cannot be described (see "
+            "`undescribed` in the configuration), so everything is played anew",
             stacklevel=3,
         )
     saved = _saved(folder) if known else None
@@ -178,7 +180,7 @@ def _resume(
         if progress is not None:
             progress(replications, replications)
         return saved
-    # More replications of the same run can build on those that are there.
+    # The name does not depend on the number of replications, so a longer run can reuse them.
     name = fingerprint(_without(config, "command", "replications"))
     parts = Parts(folder / "parts", name) if known else None
     finished = {} if parts is None else dict(parts.finished(plan))
@@ -187,12 +189,12 @@ def _resume(
     result = _assemble(plan, config, records)
     result.save(folder)
     if parts is not None and len(done) == len(finished):
-        parts.discard()  # otherwise they belong to a longer run, which is still to go on
+        parts.discard()  # otherwise a longer run still needs them
     return result
 
 
 def _saved(folder: Path) -> Result | None:
-    """The result in a folder; a damaged one is replaced, when the new one is complete."""
+    """The result in a folder, or None if there is none or it is damaged."""
     if not is_result(folder):
         return None
     try:
@@ -264,7 +266,7 @@ def _assemble(plan: Plan, config: dict[str, Any], records: dict[int, Record]) ->
 
 
 def _stack(records: list[Record], name: str) -> Array:
-    """Arrays of the replications, (P, …) each, as (P, N, …)."""
+    """Stack the arrays of N replications, shape (P, …), to shape (P, N, …)."""
     return np.stack([getattr(record, name) for record in records], axis=1)
 
 

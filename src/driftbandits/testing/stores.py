@@ -1,4 +1,4 @@
-"""The contract of a journal's store, as checks that a store of one's own can be held to.
+"""The contract of a journal's store, as checks for your own store.
 
     from driftbandits.testing.stores import STORE_CHECKS
 
@@ -6,8 +6,8 @@
     def test_my_store(check, tmp_path):
         check(lambda: MyStore(tmp_path / "journal"))
 
-A check is given a function that opens the store, the same one every time. It opens it afresh, and
-closes it, as often as it needs. Every check starts from a store that holds nothing.
+A check takes a function that opens the store, always the same store. The check opens and closes it
+as often as needed. Every check starts from an empty store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DAY = 86_400.0
 
 
 def a_new_store_is_empty(open_store: OpenStore) -> None:
-    """Nothing is kept, and the next record is number 1."""
+    """A new store holds nothing, and its next record is number 1."""
     with closing(open_store()) as store:
         require((store.first, store.last) == (1, 0), "a new store has first 1 and last 0")
         require(list(store.entries()) == [], "a new store has no entries")
@@ -35,7 +35,7 @@ def a_new_store_is_empty(open_store: OpenStore) -> None:
 
 
 def entries_come_back_as_they_were(open_store: OpenStore) -> None:
-    """Also after the store was closed and opened again, in order, and from any record on."""
+    """Entries come back in order, from any record on, also after the store was reopened."""
     written = _written(sizes=(1, 3, 2), open_store=open_store)
     with closing(open_store()) as store:
         require(list(store.entries()) == written, "entries come back as they were appended")
@@ -54,17 +54,17 @@ def entries_come_back_as_they_were(open_store: OpenStore) -> None:
 
 
 def gaps_and_repetitions_are_refused(open_store: OpenStore) -> None:
-    """An entry must begin right behind the last record, or it is refused and changes nothing."""
+    """An entry that does not begin right after the last record is refused and changes nothing."""
     written = _written(sizes=(2,), open_store=open_store)
     with closing(open_store()) as store:
         for first in (1, 2, 4):
             wrong = entry_of(first, 1.0, [encode(Expired(time=1.0, policy="p"))], GENESIS)
-            _require_refused(store, wrong, f"an entry at {first} behind record 2 is refused")
-        require(list(store.entries()) == written, "what was refused has left no trace")
+            _require_refused(store, wrong, f"an entry at {first} after record 2 is refused")
+        require(list(store.entries()) == written, "a refused entry leaves no trace")
 
 
 def any_bytes_survive(open_store: OpenStore) -> None:
-    """Payloads of all byte values, empty links and large entries."""
+    """Payloads of all byte values, empty links and large entries come back unchanged."""
     bodies = [bytes(range(256)), b"", b"\0" * 100_000]
     entry = entry_of(1, 0.1 + 0.2, bodies, GENESIS)
     with closing(open_store()) as store:
@@ -77,7 +77,7 @@ def any_bytes_survive(open_store: OpenStore) -> None:
 
 
 def snapshots_come_back_newest_first(open_store: OpenStore) -> None:
-    """The newest two, the last of each earlier day, and none twice."""
+    """The newest two snapshots and the last of each earlier day are kept, each once."""
     made = [_snapshot(number, number * _DAY / 2) for number in range(1, 6)]
     _written(sizes=(5,), open_store=open_store)
     with closing(open_store()) as store:
@@ -97,7 +97,7 @@ def snapshots_come_back_newest_first(open_store: OpenStore) -> None:
 
 
 def pruning_keeps_what_a_snapshot_needs(open_store: OpenStore) -> None:
-    """What lies before the newest old snapshot goes; all that came after it stays."""
+    """Pruning removes the records before the newest old snapshot, and keeps all later ones."""
     written = _written(sizes=(2, 2, 2), open_store=open_store)
     with closing(open_store()) as store:
         require(store.prune(before=100 * _DAY) == 0, "without a snapshot nothing is pruned")
@@ -119,7 +119,7 @@ def pruning_keeps_what_a_snapshot_needs(open_store: OpenStore) -> None:
 
 
 def a_closed_store_refuses(open_store: OpenStore) -> None:
-    """Nothing can be appended once it is closed."""
+    """A closed store refuses new entries."""
     store = open_store()
     store.close()
     _require_refused(store, _entries((1,))[0], "a closed store refuses entries")
@@ -137,7 +137,7 @@ STORE_CHECKS: tuple[Callable[[OpenStore], None], ...] = (
 
 
 def _entries(sizes: tuple[int, ...]) -> list[Entry]:
-    """Entries of so many records each, in a chain."""
+    """Chained entries with the given numbers of records."""
     entries, first, link = list[Entry](), 1, GENESIS
     for size in sizes:
         records = [Expired(time=float(first + k), policy=f"p{first + k}") for k in range(size)]

@@ -1,6 +1,6 @@
 """Symmetric positive definite matrices and their factors, V = RᵀR.
 
-Both live in their upper triangle; what is below the diagonal has no meaning.
+Both are stored in the upper triangle; entries below the diagonal have no meaning.
 """
 
 from __future__ import annotations
@@ -9,9 +9,19 @@ import numpy as np
 
 from ..arrays import Array
 from ..compiling import lean_kernel, row_kernel
-from .rows import add_four, copy, four_entries, four_rows, inner, scale, subtract, subtract_four
+from .rows import (
+    add_four,
+    copy,
+    four_entries,
+    four_rows,
+    inner,
+    inner_two,
+    scale,
+    subtract,
+    subtract_four,
+)
 
-# Share of a squared pivot below which taking out a vector has cancelled too many digits.
+# If taking out a vector leaves less than this share of a squared pivot, too many digits cancelled.
 LOST = 1e-2
 
 
@@ -19,15 +29,15 @@ LOST = 1e-2
 def _pivot(complement: float, ridge: float) -> float:
     """Pivot of R: the root of a Schur complement of a matrix that is at least ridge·I.
 
-    So it is at least ``ridge`` itself: clamping it there repairs rounding, and the factor is always
-    positive definite.
+    The complement is at least ``ridge`` too. Clamping it there repairs rounding, and keeps the
+    matrix RᵀR positive definite.
     """
     return float(np.sqrt(max(complement + ridge, ridge)))
 
 
 @lean_kernel
 def _finish_row(factor: Array, i: int, ridge: float) -> None:
-    """Row i of R, from those above."""
+    """Row i of R, from the rows above."""
     row = factor[i, i:]
     for j in range(i):
         subtract(row, factor[j, i], factor[j, i:])
@@ -38,7 +48,7 @@ def _finish_row(factor: Array, i: int, ridge: float) -> None:
 
 @row_kernel
 def _factor_four(factor: Array, i: int, ridge: float) -> None:
-    """The triangle of rows and columns i to i + 3 of R, all above it subtracted already."""
+    """The triangle of rows and columns i to i + 3 of R; all rows above are already subtracted."""
     row0, row1, row2, row3 = four_rows(factor, i, i)
     p0 = _pivot(row0[0], ridge)
     w01, w02, w03 = row0[1] * (1.0 / p0), row0[2] * (1.0 / p0), row0[3] * (1.0 / p0)
@@ -58,7 +68,7 @@ def cholesky(gram: Array, ridge: float, factor: Array) -> None:
     if gram.shape[0] != 2:
         _cholesky_by_rows(gram, ridge, factor)
         return
-    # In the plane, loops cost more than what they do.
+    # In the plane, the loops would cost more than their arithmetic.
     pivot = np.sqrt(max(gram[0, 0] + ridge, ridge))
     across = gram[0, 1] / pivot
     factor[1, 1] = np.sqrt(max(gram[1, 1] - across * across + ridge, ridge))
@@ -73,8 +83,8 @@ def _cholesky_by_rows(gram: Array, ridge: float, factor: Array) -> None:
         copy(gram[i, i:], factor[i, i:])
     for i in range(0, fours, 4):
         _factor_four(factor, i, ridge)
-        # Of the rows that are handed over twice, one argument reads columns i to i + 3, the other
-        # has those that follow.
+        # These rows are passed twice. The arguments do not overlap: one is read in columns i to
+        # i + 3, the other holds the columns after them.
         forward_four(factor, i, four_rows(factor, i, i + 4))
         for j in range(i + 4, fours, 2):
             subtract_four(
@@ -93,7 +103,7 @@ def whiten(factor: Array, vector: Array) -> float:
     """Replace ``vector`` (d,) by R⁻ᵀ vector, and return the square of its norm."""
     square = 0.0
     for i in range(vector.size):
-        vector[i] *= 1.0 / factor[i, i]  # which need not wait for the entries before
+        vector[i] *= 1.0 / factor[i, i]  # the inverse need not wait for earlier entries
         square += vector[i] * vector[i]
         subtract(vector[i + 1 :], vector[i], factor[i, i + 1 :])
     return square
@@ -132,7 +142,7 @@ def _solve_by_rows(factor: Array, vector: Array, out: Array) -> None:
 
 @row_kernel
 def _forward_block(factor: Array, i: int, block: Array) -> None:
-    """Entries i to i + 3 of R⁻ᵀ vector, from which those before are subtracted already."""
+    """Entries i to i + 3 of R⁻ᵀ vector; the entries before are already subtracted."""
     for j in range(4):
         block[j] *= 1.0 / factor[i + j, i + j]
         for k in range(j + 1, 4):
@@ -141,9 +151,11 @@ def _forward_block(factor: Array, i: int, block: Array) -> None:
 
 @lean_kernel
 def _backward_block(factor: Array, i: int, block: Array, rest: Array) -> None:
-    """Entries i to i + 3 of R⁻¹ vector, from those that follow."""
-    for j in range(4):
-        block[j] -= inner(factor[i + j, i + 4 :], rest)
+    """Entries i to i + 3 of R⁻¹ vector, from the entries after them."""
+    for j in range(0, 4, 2):
+        first, second = inner_two(factor[i + j, i + 4 :], factor[i + j + 1, i + 4 :], rest)
+        block[j] -= first
+        block[j + 1] -= second
     for j in range(3, -1, -1):
         for k in range(j + 1, 4):
             block[j] -= block[k] * factor[i + j, i + k]
@@ -152,7 +164,7 @@ def _backward_block(factor: Array, i: int, block: Array, rest: Array) -> None:
 
 @row_kernel
 def forward_four(factor: Array, i: int, rows: tuple[Array, Array, Array, Array]) -> None:
-    """Rows i to i + 3 of R⁻ᵀ columns, from which the rows above are subtracted already."""
+    """Rows i to i + 3 of R⁻ᵀ columns; the rows above are already subtracted."""
     s0, s1 = 1.0 / factor[i, i], 1.0 / factor[i + 1, i + 1]
     s2, s3 = 1.0 / factor[i + 2, i + 2], 1.0 / factor[i + 3, i + 3]
     w01, w02, w03 = factor[i, i + 1], factor[i, i + 2], factor[i, i + 3]
@@ -168,7 +180,7 @@ def forward_four(factor: Array, i: int, rows: tuple[Array, Array, Array, Array])
 
 @row_kernel
 def backward_four(factor: Array, i: int, rows: tuple[Array, Array, Array, Array]) -> None:
-    """Rows i to i + 3 of R⁻¹ columns, from which the rows below are subtracted already."""
+    """Rows i to i + 3 of R⁻¹ columns; the rows below are already subtracted."""
     s0, s1 = 1.0 / factor[i, i], 1.0 / factor[i + 1, i + 1]
     s2, s3 = 1.0 / factor[i + 2, i + 2], 1.0 / factor[i + 3, i + 3]
     w01, w02, w03 = factor[i, i + 1], factor[i, i + 2], factor[i, i + 3]
@@ -202,11 +214,11 @@ def _rotate(row: Array, rest: Array, cosine: float, sine: float, sign: float) ->
 
 @lean_kernel
 def update_factor(factor: Array, vector: Array, weight: float, least: float) -> bool:
-    """Factor of RᵀR + weight·vvᵀ in place of R, for either sign; ``vector`` (d,) is overwritten.
+    """Replace R by the factor of RᵀR + weight·vvᵀ, for either sign; overwrites ``vector`` (d,).
 
     Plane rotations, or hyperbolic ones for a negative weight, row by row (Gill, Golub, Murray and
-    Saunders, 1974): O(d²). False, and a factor that is of no use, where a pivot squared falls
-    below ``least``, or to a hundredth of itself: taking out is only as good as what remains.
+    Saunders, 1974): O(d²). Returns False, and leaves a factor that is of no use, if a squared pivot
+    falls below ``least`` or below a hundredth of what it was: too many digits have cancelled.
     """
     sign = 1.0 if weight > 0.0 else -1.0
     scale(vector, np.sqrt(abs(weight)))

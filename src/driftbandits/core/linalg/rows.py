@@ -1,4 +1,4 @@
-"""Loops along rows, which are contiguous: what the rest is made of."""
+"""Loops along contiguous rows: the building blocks of the other modules."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def scale(vector: Array, weight: float) -> None:
 
 @row_kernel
 def subtract(vector: Array, weight: float, other: Array) -> None:
-    """vector ← vector − weight·other, which must not overlap."""
+    """vector ← vector − weight·other; the two must not overlap."""
     for i in range(vector.size):
         vector[i] -= weight * other[i]
 
 
 @row_kernel
 def inner(vector: Array, other: Array) -> float:
-    """⟨vector, other⟩, as four sums side by side, since each addition of one waits for the last."""
+    """⟨vector, other⟩, as four sums side by side: in one sum, each addition waits for the last."""
     sum0 = sum1 = sum2 = sum3 = 0.0
     fours = vector.size // 4 * 4
     for i in range(0, fours, 4):
@@ -65,11 +65,31 @@ def inner(vector: Array, other: Array) -> float:
     return (sum0 + sum1) + (sum2 + sum3)
 
 
-# Most of the work is to subtract multiples of some rows from others. Taking four rows from two at a
-# time, each number is loaded and stored once for eight products, and the processor computes instead
-# of waiting for memory. Sums stay in the order in which they are written, a chain of fused products
-# and additions; reassociated, they take a fourth more instructions. What remains where d is no
-# multiple of four goes row by row.
+@row_kernel
+def inner_two(row0: Array, row1: Array, other: Array) -> tuple[float, float]:
+    """`inner` of two rows with ``other``, to the same bits: neither waits for the other."""
+    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+    fours = other.size // 4 * 4
+    for i in range(0, fours, 4):
+        a0 += row0[i] * other[i]
+        a1 += row0[i + 1] * other[i + 1]
+        a2 += row0[i + 2] * other[i + 2]
+        a3 += row0[i + 3] * other[i + 3]
+        b0 += row1[i] * other[i]
+        b1 += row1[i + 1] * other[i + 1]
+        b2 += row1[i + 2] * other[i + 2]
+        b3 += row1[i + 3] * other[i + 3]
+    for i in range(fours, other.size):
+        a0 += row0[i] * other[i]
+        b0 += row1[i] * other[i]
+    return (a0 + a1) + (a2 + a3), (b0 + b1) + (b2 + b3)
+
+
+# Most of the work is to subtract multiples of some rows from others. These kernels subtract four
+# rows from two at a time: a number is loaded and stored once for eight products, and the processor
+# does not wait for memory. Sums stay in the order in which they are written, a chain of fused
+# products and additions; reassociated, they would take a fourth more instructions. If d is no
+# multiple of four, the remaining rows go one by one.
 
 
 @row_kernel
@@ -117,15 +137,15 @@ def four_rows(matrix: Array, i: int, j: int) -> tuple[Array, Array, Array, Array
 
 @lean_kernel
 def _larger(one: float, other: float) -> float:
-    """The larger of two numbers; `max` would ask which of them are NaN."""
+    """The larger of two numbers; `max` would also check for NaN."""
     return one if one > other else other
 
 
 @lean_kernel
 def argmax(values: Array) -> int:
     """Index of the largest value, the first of equals."""
-    # The largest of eight at a time, and where they begin; then, which of those eight it is. No
-    # step waits for a comparison whose outcome the processor would have to guess.
+    # First find the group of eight that holds the largest value, then its place among the eight.
+    # No step waits for a comparison whose outcome the processor would have to guess.
     best, top = 0, values[0]
     eights = values.size // 8 * 8
     for k in range(0, eights, 8):

@@ -1,4 +1,4 @@
-"""Detect and restart: LinUCB that forgets all when its data contradict a single parameter."""
+"""Detect and restart: LinUCB that forgets everything when no single parameter fits its data."""
 
 from __future__ import annotations
 
@@ -34,32 +34,33 @@ from .change_test import (
 class DetectRestartLinUCB(LinearPolicy):
     """Detection-augmented LinUCB, after DAL (Gerogiannis et al., arXiv 2501.19401).
 
-    The paper's: a stationary learner, here LinUCB; forced rounds, more frequent after each
-    detection; a change detector; all is forgotten when it fires.
+    From the paper: a stationary learner, here LinUCB; forced rounds, more frequent after each
+    detection; a change detector; when it fires, everything is forgotten.
 
-    This library's: the detector, and what a forced round plays. The paper tests the rewards of each
-    of a fixed set of covering actions, which needs them to be on offer again and again. Here every
-    reward counts in one test on the parameter itself: for splits of the data since the last restart
+    From this library: the detector, and the choice in a forced round. The paper tests the rewards
+    of each of a fixed set of covering actions, which must be on offer again and again. Here every
+    reward counts in one test on the parameter itself. For splits of the data since the last restart
     into before and after,
 
         log E = (b₁ᵀV₁⁻¹b₁ + b₂ᵀV₂⁻¹b₂ − bᵀV⁻¹b − λS²)/(2σ²) − ½ log(det V₁ det V₂/λ^{2d})
 
-    is how much better two parameters explain the rewards than any one does. A forced round, with
-    probability α √(1 + detections), plays any action on offer.
+    says how much better two parameters explain the rewards than any single one. A forced round has
+    probability α √(1 + detections), and plays any action on offer.
 
-    Guarantee: from a restart on, while the parameter stands still, the probability of ever
+    Guarantee: from a restart on, while the parameter does not change, the probability of ever
     restarting is at most ``false_alarm``, for σ-sub-Gaussian noise and ‖θ‖ ≤ S
-    (docs/explanation/successors.md). No regret bound is proved for this detector; the paper's Õ(√(N
-    T)) for N changes that are far enough apart is for its own.
+    (docs/explanation/successors.md). No regret bound is proved for this detector. The paper's bound
+    Õ(√(N T)), for N changes that are far enough apart, is for the paper's detector.
 
-    Memory and time are O(d²) for each of 28 splits; for d > 8, tests are made less often so that a
-    round stays at O(d²) on average. A late reward is tested as it arrives; one from before the last
-    restart changes nothing. Rewards cannot be amended, nor two policies merged: the splits hold
-    sums in the order of arrival. One that is widened tests as often as the new dimension asks.
+    Memory and time are O(d²) for each of 28 splits. For d > 8, tests are less frequent, so that a
+    round stays at O(d²) on average. A late reward is tested when it arrives; a reward from before
+    the last restart changes nothing. Rewards cannot be amended, and policies cannot be merged: the
+    splits hold sums in the order of arrival. A widened policy tests as often as the new dimension
+    requires.
 
     Attributes:
         exploration: Probability α of a forced round before the first detection.
-        false_alarm: Probability δ with which a parameter that stands still may cause a restart.
+        false_alarm: Probability δ with which a parameter that does not change may cause a restart.
 
     Examples:
         >>> from driftbandits.policies.dal.policy import DetectRestartLinUCB
@@ -72,7 +73,7 @@ class DetectRestartLinUCB(LinearPolicy):
 
     kernels: ClassVar[Kernels] = DETECTING
     detections_counter: ClassVar[int] = DETECTIONS
-    late_rewards: ClassVar[str] = "tested as it arrives, and may so cause or miss a restart"
+    late_rewards: ClassVar[str] = "tested when it arrives, so it may cause or miss a restart"
     refusals: ClassVar[Mapping[str, str]] = {
         "scores": "some rounds are forced, at random",
         "amend": "which splits of the data hold a reward is not known",
@@ -90,7 +91,7 @@ class DetectRestartLinUCB(LinearPolicy):
 
     def _validate(self) -> None:
         super()._validate()
-        # Without noise any change shows at once, and the test has no unit to measure it in.
+        # The test measures changes in units of the noise. Without noise, any change shows at once.
         positive("noise", self.noise)
         non_negative("exploration", self.exploration)
         if self.exploration > 1:

@@ -1,4 +1,4 @@
-"""D-LogUCB: exponential forgetting for clicks, each linearised once, where it was learned."""
+"""D-LogUCB: exponential forgetting for clicks; each is linearised once, when it is learned."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..registry import register
 from . import family
 from .family import DETERMINANT, State, WeightedPolicy, initial_state
 
-# Log odds beyond which the curvature of the loss is taken as that at the limit: 3e-7, so that its
-# inverse keeps its digits.
+# Log odds are cut off here. The curvature of the loss is then at least 3e-7, and its inverse keeps
+# its digits.
 LIMIT = 15.0
 
-STEPS = 200  # at most: halving a bracket of 1e50 takes no more, and Newton's steps far fewer
+STEPS = 200  # enough to halve a bracket of 1e50; Newton's method needs far fewer
 
 
-# Those of the weighted family, and the log odds of an action of zeros.
+# The parameters of the weighted family, and the log odds of an action of zeros.
 Parameters = extended(family.Parameters, "offset", module=__name__)
 
 
@@ -42,7 +42,7 @@ def logistic(odds: float) -> float:
 
 @lean_kernel
 def curvature(odds: float) -> float:
-    """μ′(z) = μ(z) μ(−z), which keeps its digits on both sides."""
+    """μ′(z) = μ(z) μ(−z); this form keeps its digits for positive and negative z."""
     return float(logistic(odds) * logistic(-odds))
 
 
@@ -50,7 +50,8 @@ def curvature(odds: float) -> float:
 def fitted(prediction: float, spread: float, offset: float, reward: float) -> float:
     """The root x of x = prediction + spread (reward − μ(offset + x)); ``reward`` from 0 to 1.
 
-    The right side falls in x, so there is one root, and the ends of its range bracket it.
+    The right side decreases in x, so there is exactly one root. It lies within the range of the
+    right side.
     """
     low, high = prediction + spread * (reward - 1.0), prediction + spread * reward
     x, last = prediction, high - low
@@ -61,7 +62,8 @@ def fitted(prediction: float, spread: float, offset: float, reward: float) -> fl
         else:
             low = x
         step = -excess / (1.0 + spread * curvature(offset + x))
-        # Newton's steps can go in circles: one that is not half as long as the last is not taken.
+        # Newton steps can go in circles. If a step leaves the bracket, or is more than half as long
+        # as the last, bisect instead.
         if not (low <= x + step <= high and abs(step) <= 0.5 * last):
             step = 0.5 * (low + high) - x
         last = abs(step)
@@ -73,16 +75,16 @@ def fitted(prediction: float, spread: float, offset: float, reward: float) -> fl
 
 @lean_kernel
 def clipped(reward: float) -> float:
-    """The reward as the model can have it."""
+    """The reward, cut to the range [0, 1] of the model."""
     return min(max(reward, 0.0), 1.0)
 
 
 @lean_kernel
 def prepare(p: Any, s: Any) -> None:
-    """As the family does; what its factor of Ṽ leaves below the diagonal is cleared.
+    """Like `family.prepare`; also clears the factor of Ṽ below the diagonal.
 
-    That depends on the factors made before, and so on who asked for what. Nothing reads it, but a
-    state should depend on what was learned alone.
+    The numbers there depend on earlier factors, and so on which properties were read. Nothing reads
+    these numbers, but a state should depend only on what was learned.
     """
     family.prepare(p, s)
     for i in range(1, s.theta.size):
@@ -91,7 +93,7 @@ def prepare(p: Any, s: Any) -> None:
 
 @lean_kernel
 def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
-    """Add μ′ a aᵀ to V and (μ′ x + r − μ) a to b, at the log odds x that the reward leads to."""
+    """Add μ′ a aᵀ to V and (μ′ x + r − μ) a to b, at the log odds x that result from the reward."""
     family.estimate(s)
     row = s.work[s.work.shape[0] - 1]
     copy(action, row)
@@ -109,7 +111,7 @@ def learn(p: Any, s: Any, action: Array, reward: float, age: float) -> None:
 
 @lean_kernel
 def amend(p: Any, s: Any, action: Array, old: float, new: float, age: float) -> bool:
-    """Change b by what the reward has changed by; the observation stays linearised where it was."""
+    """Correct b for a reward that changes from ``old`` to ``new``; x stays the same."""
     return amend_memory(p, s, action, clipped(old), clipped(new), age)
 
 
@@ -126,40 +128,42 @@ class DLogUCB(WeightedPolicy):
         θ′ = argmin ½ ‖θ − θ̂‖²_V + g ℓ(θ)      ℓ(θ) = −r log μ − (1 − r) log(1 − μ)
         x = aᵀθ′      V ← V + g μ′(o + x) a aᵀ      b ← b + g (μ′(o + x) x + r − μ(o + x)) a
 
-    θ′ needs one root in one dimension. Then V⁻¹b = θ′: the loss of each reward is replaced by its
-    expansion at the estimate that has just learned it. As sums over the history, at round n,
+    To find θ′, one equation in one dimension is solved. Then V⁻¹b = θ′: the loss of each reward is
+    replaced by its expansion at the estimate that has just learned it. As sums over the history, at
+    round n,
 
         V = Σ γ^{n−s} μ′_s a_s a_sᵀ + λI      Ṽ = Σ γ^{2(n−s)} μ′_s a_s a_sᵀ + λI
         b = Σ γ^{n−s} (μ′_s x_s + r_s − μ_s) a_s      θ̂ = V⁻¹b
         β = √λ S + φ √(2 log(1/δ) + log det Ṽ − d log λ)
         play argmax aᵀθ̂ + β √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
-    Scores are log odds relative to ``rate``; μ is increasing, so their order is that of optimistic
-    click rates. `probabilities` gives the click rates themselves. Where |o + x| exceeds 15, x is
-    cut there. Rewards are clicks, or shares from 0 to 1; what is below or above counts as 0 or 1.
+    Scores are log odds relative to ``rate``. μ is increasing, so scores rank the actions as
+    optimistic click rates would. `probabilities` gives the click rates themselves. Where |o + x|
+    exceeds 15, x is cut off there. Rewards are clicks, or shares from 0 to 1; values below 0 count
+    as 0, values above 1 as 1.
 
-    The step is that of ECOLog (Faury, Abeille, Jun and Calauzènes, AISTATS 2022; with a quadratic
-    expansion, Zhang and Sugiyama, NeurIPS 2023), the forgetting that of Russac, Cappé and Garivier
-    (AISTATS 2020; 2021) and of Wang, Zhao and Zhou (AISTATS 2023). Those forget in the likelihood
-    and solve for it again each round, at a cost that grows with the rounds; here memory and time
-    per round are constant. They also project θ̂ onto ‖θ‖ ≤ S, in the way that Faury, Russac, Abeille
-    and Calauzènes (2021) corrected; here the ridge alone keeps θ̂ bounded.
+    The step is from ECOLog (Faury, Abeille, Jun and Calauzènes, AISTATS 2022; with a quadratic
+    expansion, Zhang and Sugiyama, NeurIPS 2023). The forgetting is from Russac, Cappé and Garivier
+    (AISTATS 2020; 2021) and from Wang, Zhao and Zhou (AISTATS 2023). These last two forget in the
+    likelihood and maximise it again each round, at a cost that grows with the number of rounds;
+    here memory and time per round are constant. They also project θ̂ onto ‖θ‖ ≤ S, a step that
+    Faury, Russac, Abeille and Calauzènes (2021) corrected; here only the ridge keeps θ̂ bounded.
 
-    Guarantee: none. Without forgetting, the regret of such steps is bounded for radii that are much
-    wider; with it, the pieces are proved one by one, and not together.
+    Guarantee: none. Without forgetting, the regret of such steps is bounded for much wider radii.
+    With forgetting, the parts are proved one by one, but not together.
 
-    A late reward counts with the weight of its round, and is linearised at the estimate of its
-    arrival. An amendment changes b exactly, and leaves the point of linearisation.
+    A late reward counts with the weight of its round, and is linearised at the estimate when it
+    arrives. An amendment changes b exactly; the point of linearisation stays.
 
     Attributes:
-        gamma: Discount γ in (0, 1), what a weight keeps in a round. `tuned` takes it from
+        gamma: Discount γ in (0, 1): each round multiplies all weights by γ. `tuned` takes it from
             `driftbandits.theory.tuning.discount`.
-        rate: Click rate of an action of zeros, and what is expected before anything is learned. A
-            rough guess of the overall rate does; ½ is the model without an offset.
-        noise: φ, deviation of rewards in units of √(μ(1 − μ)). Clicks have 1, and the radius is
-            then what D-LinUCB's would be. The default explores less: in four replications that
-            lost less on articles, and the same within the errors on features.
-        restore_every: Rounds after which λ is put back in place; see `DLinUCB`.
+        rate: Click rate of an action of zeros, and of every action before anything is learned. A
+            rough guess of the overall rate is enough; ½ is the model without an offset.
+        noise: φ, standard deviation of rewards in units of √(μ(1 − μ)). Clicks have φ = 1; the
+            radius is then what D-LinUCB's would be. The default explores less: in four replications
+            it lost less on articles, and the same within the errors on features.
+        restore_every: Rounds after which λ is restored; see `DLinUCB`.
 
     Examples:
         >>> from driftbandits import DLogUCB
@@ -179,7 +183,7 @@ class DLogUCB(WeightedPolicy):
         amend=amend,
         misses=never_misses,
     )
-    late_rewards: ClassVar[str] = "linearised at the estimate of its arrival"
+    late_rewards: ClassVar[str] = "linearised at the estimate when it arrives"
 
     gamma: float
     noise: float = 0.25
@@ -188,7 +192,7 @@ class DLogUCB(WeightedPolicy):
 
     @classmethod
     def tuned(cls, problem: Problem, *, tuning: Tuning = "paper", **options: Any) -> Self:
-        """D-LinUCB's discount for the problem; its noise plays no part. See `DLinUCB.tuned`."""
+        """D-LinUCB's discount for the problem; its noise is not used. See `DLinUCB.tuned`."""
         own = {"gamma": rules.discount(**problem.drift(tuning)), "noise": cls.noise}
         return cls(**{**problem.common(tuning), **own, **options})
 

@@ -3,7 +3,8 @@
     score(a) = aᵀθ̂ + β √(aᵀ V⁻¹ Ṽ V⁻¹ a)
 
 The members of the family differ in what they forget (`driftbandits.least_squares.forgetting`) and
-in the radius β: in parameters, not in code. So does D-LinUCB as the published figures were made.
+in the radius β: in parameters, not in code. The D-LinUCB variant behind the published figures is
+one of them (``released``).
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from ...core.linalg import (
     symmetric,
     whiten,
 )
-from ...core.packing import CHANGED, STALE
 from ...core.storage import StateFileError
 from ...least_squares.amending import amend_memory, forget_coordinates
 from ...least_squares.combining import padded
@@ -46,8 +46,10 @@ from ...least_squares.forgetting import (
     has_room,
     is_remembered,
     longer_history,
+    other_age,
     pass_time,
     remember,
+    serves,
 )
 from ...least_squares.radii import (
     anytime_delta,
@@ -61,7 +63,7 @@ from ..stateful import FLOOR_STREAM
 from .combining import merged, widened
 from .optimism import optimistic
 
-# Codes for ``Parameters.radius``; those from DETERMINANT on use the determinant of Ṽ.
+# Codes for ``Parameters.radius``; codes from DETERMINANT on use the determinant of Ṽ.
 PER_ROUND, ANYTIME, PUBLISHED_WINDOW, UNION, BLOCKWISE = range(5)
 DETERMINANT, ANYTIME_DETERMINANT, BLOCKWISE_DETERMINANT = range(5, 8)
 RADIUS_CODES: dict[str, int] = {
@@ -73,16 +75,15 @@ RADIUS_CODES: dict[str, int] = {
     "blockwise-determinant": BLOCKWISE_DETERMINANT,
 }
 
-# Dimension from which rank-one changes of the factor were measured to be faster than making it
-# afresh.
+# From this dimension on, rank-one changes of the factor are faster than a fresh factor (measured).
 FOLLOW_FROM = 16
 
 
 class Parameters(NamedTuple):
-    """What the kernels need to know of a configuration; all of them floats."""
+    """The configuration in the form that kernels read: floats only."""
 
-    gamma: float  # 1 where nothing is discounted
-    window: float  # 0 where there is none
+    gamma: float  # 1: nothing is discounted
+    window: float  # 0: no window
     ridge: float
     mu: float
     noise: float
@@ -91,24 +92,24 @@ class Parameters(NamedTuple):
     action_bound: float
     radius: float
     horizon: float  # for the union bound over rounds
-    restore: float  # rounds after which λ is put in place under discounting
-    follow: float  # 1 where the factor follows the sums by rank-one changes
-    period: float  # rounds after which all is forgotten; 0 where it is not
-    released: float  # 1 where Ṽ is made as the authors' released code makes it
+    restore: float  # rounds between two restorations of λ under discounting
+    follow: float  # 1: the factor follows the sums by rank-one changes
+    period: float  # rounds between two restarts, which forget everything; 0: no restarts
+    released: float  # 1: Ṽ is computed as in the authors' released code
 
 
 class State(NamedTuple):
-    """Sums, clock and history, and what was last computed from them."""
+    """Sums, clock and history, and the estimate last computed from them."""
 
-    gram: Array  # (2, d, d), Σ w a aᵀ and what rounding owes it
-    gram_squared: Array  # (2, d, d), Σ w² a aᵀ; (2, 0, 0) where all weights are one
+    gram: Array  # (2, d, d), Σ w a aᵀ, a compensated sum
+    gram_squared: Array  # (2, d, d), Σ w² a aᵀ; (2, 0, 0) if widths come from V alone
     moment: Array  # (2, d), b
     counters: Array  # see driftbandits.least_squares.forgetting
     history: Array  # (capacity, d + 2), the window's rows [action, reward, round], a ring
-    restarts: Array  # rounds at which all is forgotten
+    restarts: Array  # rounds at which everything is forgotten
     factor: Array  # (d, d), R of V = RᵀR
     theta: Array  # (d,), θ̂
-    work: Array  # (d + 1, d), room for a factor of Ṽ where there is one, and for a vector
+    work: Array  # (d + 1, d), room for a factor of Ṽ and a vector; (1, d) without Ṽ
     belated: Array  # (1 + capacity, d + 2), rows out of order, a heap; (0, d + 2) without a window
 
 
@@ -141,7 +142,7 @@ def initial_state(
 
 @lean_kernel
 def current_radius(p: Parameters, s: State) -> float:
-    """β for what is remembered now; for a determinant radius ``factor`` must be that of V."""
+    """β for the present sums; for a determinant radius, ``factor`` must be up to date."""
     dim = s.theta.size
     ridge, mu = s.counters[RIDGE], s.counters[MU]
     if p.radius == PUBLISHED_WINDOW:
@@ -154,7 +155,7 @@ def current_radius(p: Parameters, s: State) -> float:
     elif p.radius == ANYTIME or p.radius == ANYTIME_DETERMINANT:
         delta = anytime_delta(p.delta, s.counters[STEPS])
     elif p.radius == BLOCKWISE or p.radius == BLOCKWISE_DETERMINANT:
-        # The law N(0, I/mixing) is that of the block's start: in growing units it stands still.
+        # The law N(0, I/mixing) is fixed at the block's start. In growing units it does not change.
         length = block_length(dim, p.gamma, p.restore)
         block = np.floor(s.counters[RESTORED] / length)
         mixing *= p.gamma ** (2.0 * (s.counters[RESTORED] - block * length))
@@ -169,7 +170,7 @@ def current_radius(p: Parameters, s: State) -> float:
 
 @lean_kernel
 def _log_determinant_squared(s: State, mu: float) -> float:
-    """log det (Σ w² a aᵀ + μI), which is log det Ṽ for the μ in force."""
+    """log det (Σ w² a aᵀ + μI); for the μ in force, this is log det Ṽ."""
     if s.gram_squared.shape[1] == 0:
         return log_determinant(s.factor)
     cholesky(s.gram_squared[0], mu, s.work)
@@ -179,9 +180,7 @@ def _log_determinant_squared(s: State, mu: float) -> float:
 @lean_kernel
 def estimate(s: State) -> None:
     """Bring the factor of V and θ̂ up to date with the sums."""
-    # Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and
-    # costs no more than they do.
-    if not 0.0 <= s.counters[FACTOR_AGE] < 32.0 + s.theta.size:
+    if not serves(s.counters[FACTOR_AGE], s.theta.size):
         cholesky(s.gram[0], s.counters[RIDGE], s.factor)
         s.counters[FACTOR_AGE] = 0.0
     solve(s.factor, s.moment[0], s.theta)
@@ -194,8 +193,29 @@ def prepare(p: Parameters, s: State) -> None:
     s.counters[RADIUS] = current_radius(p, s)
 
 
+@lean_kernel
+def begin_look(p: Parameters, s: State) -> float:
+    """Let a factor that was made for a property serve; 1 where decisions have none of their own.
+
+    Whether a factor follows the sums or is made from them decides how they are rounded. So
+    decisions use their own alone.
+    """
+    age = s.counters[FACTOR_AGE]
+    if serves(age, s.theta.size):
+        return 0.0
+    s.counters[FACTOR_AGE] = other_age(age)
+    return 1.0
+
+
+@lean_kernel
+def end_look(p: Parameters, s: State, begun: float) -> None:
+    """Mark the factor as made for a property, where `begin_look` says that it is."""
+    if begun > 0.0:
+        s.counters[FACTOR_AGE] = other_age(s.counters[FACTOR_AGE])
+
+
 def width_scale(s: State) -> float:
-    """√unit where widths come from V alone, stored as V · unit; 1 where Ṽ is stored too."""
+    """√unit if widths come from V alone, stored as V · unit; 1 if Ṽ is stored too."""
     return float(np.sqrt(s.counters[UNIT])) if s.gram_squared.shape[1] == 0 else 1.0
 
 
@@ -204,7 +224,7 @@ _width_scale = lean_kernel(width_scale)
 
 @lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
-    """The action of the largest upper confidence bound."""
+    """The action with the largest upper confidence bound."""
     radius, mu = s.counters[RADIUS] * _width_scale(s), s.counters[MU]
     optimistic(s.factor, s.gram_squared, mu, s.theta, radius, columns, scratch, scores)
     return argmax(scores)
@@ -212,7 +232,7 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
 
 @lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
-    """Add an observation to what is remembered."""
+    """Add an observation to the sums."""
     remember(p, s, action, reward, age)
     if p.released > 0.0:
         square_as_released(p.gamma, s.counters[UNIT], s.gram, action, s.gram_squared)
@@ -220,13 +240,13 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
 
 @lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
-    """Let the memory fade by ``rounds`` rounds."""
+    """Close ``rounds`` rounds, and forget as they pass."""
     pass_time(p, s, rounds)
 
 
 @lean_kernel
 def late(p: Parameters, s: State, age: float) -> None:
-    """Count a change that no closing round comes with: one more for an anytime bound to cover."""
+    """Count a change without a closing round: an anytime bound has to cover it too."""
     if is_remembered(p, s, age):
         s.counters[STEPS] += 1.0
 
@@ -251,7 +271,7 @@ def fits(p: Parameters, s: State, rounds: float) -> bool:
 
 @lean_kernel
 def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
-    """Change b by what the reward of an observation has changed by."""
+    """Correct b for an observation whose reward changes from ``old`` to ``new``."""
     return amend_memory(p, s, action, old, new, age)
 
 
@@ -274,6 +294,8 @@ WEIGHTED = Kernels(
     fits=fits,
     amend=amend,
     forget=forget,
+    begin_look=begin_look,
+    end_look=end_look,
 )
 
 
@@ -293,7 +315,7 @@ class WeightedPolicy(LinearPolicy):
 
     @property
     def squared_design(self) -> Array:
-        """Ṽ, shape (d, d), in those units."""
+        """Ṽ, shape (d, d), in the units of `design`."""
         if self._state.gram_squared.shape[1] == 0:
             return self.design
         with self._alone():
@@ -303,14 +325,14 @@ class WeightedPolicy(LinearPolicy):
 
     @property
     def moment(self) -> Array:
-        """b, shape (d,), in those units."""
+        """b, shape (d,), in the units of `design`."""
         with self._alone():
             return np.asarray(self._state.moment[0] / self._state.counters[UNIT])
 
     def _check_discount(self, gamma: float) -> None:
-        """Refuse a discount that is none, or under which rounding would exceed the ridge."""
+        """Refuse a discount outside (0, 1), or with which rounding would exceed the ridge."""
         open_unit("gamma", gamma)
-        # A reward of the open round weighs 1/γ until the round closes, and in Ṽ the square of that.
+        # Until the open round closes, its rewards have weight 1/γ, and 1/γ² in Ṽ.
         ratio = self.action_bound**2 / (self.ridge * gamma**2)
         self._check_ratio("action_bound²/(ridge gamma²)", ratio)
 
@@ -324,7 +346,7 @@ class WeightedPolicy(LinearPolicy):
         restore: int = 1,
         period: float = 0.0,
     ) -> Parameters:
-        # Under discounting V changes by more than a rank-one matrix whenever λ is restored.
+        # Under discounting, each restoration of λ changes V by more than a rank-one matrix.
         rank_one = gamma == 1.0 or restore > 1
         return Parameters(
             gamma=gamma,
@@ -343,14 +365,10 @@ class WeightedPolicy(LinearPolicy):
             released=0.0,
         )
 
-    def _prepare(self) -> None:
-        # Whether the factor follows later sums or is made from them decides how they are rounded.
-        # A factor that was made for a property must not be followed.
-        if self._packed[STALE] == CHANGED:
-            counters = self._state.counters
-            age = counters[FACTOR_AGE]
-            super()._prepare()
-            counters[FACTOR_AGE] = age
+    def _theta(self) -> Array:
+        self._prepare()
+        theta: Array = self._state.theta
+        return theta
 
     def _fit(self) -> Fit:
         self._prepare()
@@ -366,12 +384,12 @@ class WeightedPolicy(LinearPolicy):
         return merged(self._state, other._state)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> tuple[Any, Any]:
-        if FLOOR_STREAM not in arrays:  # of 0.1.0, which kept rows that came late in ``history``
+        if FLOOR_STREAM not in arrays:  # release 0.1.0 kept late rows in ``history``
             arrays = {"belated": initial.belated, **arrays}
         return super()._checked(arrays, initial)
 
     def _window(self) -> int:
-        """Length of the window whose observations are stored; 0 where there is none."""
+        """Length of the window whose observations are stored; 0 if there is no window."""
         return 0
 
     def _growing(self) -> tuple[str, ...]:
@@ -388,7 +406,10 @@ class WeightedPolicy(LinearPolicy):
 
     def _counter_ranges(self, state: State) -> dict[int, tuple[int, int]]:
         if len(state.belated) > 0 and state.belated[0, 0] not in range(len(state.belated)):
-            raise StateFileError(f"array belated has {state.belated[0, 0]} rows by its own count")
+            raise StateFileError(
+                f"array belated has a row count of {state.belated[0, 0]}, "
+                f"not an integer from 0 to {len(state.belated) - 1}"
+            )
         if not 1.0 <= state.counters[UNIT] <= LARGEST_UNIT:
             raise StateFileError(f"array counters has a unit of {state.counters[UNIT]}")
         capacity = len(state.history)

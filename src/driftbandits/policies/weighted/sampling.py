@@ -1,7 +1,7 @@
-"""Exploration by chance over the discounted estimate: what D-RandLinUCB and D-LinTS share.
+"""Random exploration around the discounted estimate, shared by D-RandLinUCB and D-LinTS.
 
 Both keep D-LinUCB's sums, and draw at random instead of being optimistic. The random source is
-part of the state, so that a saved policy goes on with the draws that it would have made.
+part of the state, so a policy that was saved and loaded makes the same draws.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ..problem import Problem
 from . import family
 from .family import WeightedPolicy, initial_state
 
-# a = √14 β, the scale that the analysis of Kim and Tewari (2020) asks for.
+# a = √14 β, the scale that the analysis of Kim and Tewari (2020) needs.
 THEORY = math.sqrt(14.0)
 
 
-# Those of the weighted family, and the scale: a = scale σ, or where it is 0, a = √14 β.
+# The parameters of the weighted family, and the scale: a = scale σ, or if it is 0, a = √14 β.
 Parameters = extended(family.Parameters, "scale", module=__name__)
 
-# That of the weighted family, and a source of randomness.
+# The state of the weighted family, and a source of randomness.
 State = extended(family.State, "random", module=__name__)
 
 
@@ -53,15 +53,15 @@ def deviation(p: Any, s: Any) -> float:
 
 @lean_kernel
 def normal_cdf(value: float) -> float:
-    """Φ; accurate in the lower tail."""
+    """Φ(value); accurate in the lower tail."""
     return 0.5 * math.erfc(-value / math.sqrt(2.0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampledPolicy(WeightedPolicy):
-    """D-LinUCB's sums, with a source of randomness; the kernels say what is drawn from it."""
+    """D-LinUCB's sums, with a source of randomness; the kernels decide what to draw."""
 
-    refusals: ClassVar[Mapping[str, str]] = {"scores": "no number is an action's before the draw"}
+    refusals: ClassVar[Mapping[str, str]] = {"scores": "an action has no score before the draw"}
 
     gamma: float
     scale: float | Literal["theory"] = 1.0
@@ -92,5 +92,5 @@ class SampledPolicy(WeightedPolicy):
         self._state.random[:] = self._stream(replication)
 
     def _stream(self, *names: int) -> npt.NDArray[np.uint64]:
-        """Where the draws come from; another stream for each replication."""
+        """The stream of the draws; a different one for each replication."""
         return stream_state(self.seed, "policy", type(self).__name__, *names)

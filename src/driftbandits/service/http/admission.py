@@ -1,4 +1,4 @@
-"""Who may call what: by key, or without keys by being on this machine."""
+"""Decides who may call what. If the server has no keys, only this machine may call."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .problems import Problem
 
 
 class Admission:
-    """Lets a request in, or says why not.
+    """Admits a request, or says why not.
 
-    With keys, every call needs one of a sufficient role. Without keys the server listens on
-    loopback only, and browsers are the danger: a page from anywhere can make them send requests to
-    this machine. Such requests carry a foreign ``Origin``, or a foreign ``Host`` where a name was
-    made to point here. Both are refused.
+    If the server has keys, every call needs a key with a sufficient role. If it has none, it
+    listens on loopback only. Then browsers are the danger: any web page can make a browser send
+    requests to this machine. Such requests have a foreign ``Origin``, or a foreign ``Host`` if
+    somebody's domain name points here. Both are refused.
     """
 
     def __init__(self, keyring: Keyring) -> None:
@@ -24,7 +24,7 @@ class Admission:
         self._ranks = {role: rank for rank, role in enumerate(ROLES)}
 
     def admit(self, role: Role | None, headers: Headers) -> Caller:
-        """Who calls, if they may; else 401 or 403."""
+        """The caller, if the call is allowed; otherwise raises problem 401 or 403."""
         if not self._keyring:
             _check_local(headers)
             return ANYONE
@@ -35,7 +35,7 @@ class Admission:
             raise Problem(401, "key_missing", "Key missing", "send Authorization: Bearer KEY")
         caller = self._keyring.caller(key)
         if caller is None:
-            raise Problem(401, "key_unknown", "Key unknown", "the key is none of the server's")
+            raise Problem(401, "key_unknown", "Key unknown", "the server does not know this key")
         if caller.rank < self._ranks[role]:
             detail = f"this call needs the role {role}, the key has {ROLES[caller.rank]}"
             raise Problem(403, "role_too_low", "Role too low", detail)
@@ -45,9 +45,9 @@ class Admission:
 def _check_local(headers: Headers) -> None:
     for name, value in headers:
         if name == b"host" and not _local(value):
-            raise _foreign("Host", "without keys only localhost can be addressed")
+            raise _foreign("Host", "without keys the server can only be called as localhost")
         if name == b"origin" and not _local(value.partition(b"://")[2]):
-            raise _foreign("Origin", "without keys pages of other sites cannot call")
+            raise _foreign("Origin", "without keys pages of other sites cannot call the server")
 
 
 def _foreign(header: str, detail: str) -> Problem:
@@ -62,7 +62,7 @@ def _local(value: bytes) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address is this machine, and can be nothing else.
+    """Whether a name or address always means this machine.
 
     Examples:
         >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "a.org")]

@@ -1,4 +1,4 @@
-"""What is not about policies: health, metrics, the description, the dashboard."""
+"""Endpoints that are not about policies: health, metrics, OpenAPI description, dashboard."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .streams import MEDIA_TYPE as EVENTS_TYPE
 from .streams import Stream
 from .vitals import Vitals
 
-# The page takes scripts, styles and data from this server, and nothing from anywhere else.
+# The page may load scripts, styles and data only from this server.
 _PAGE = (
     (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
 )
-_FRESH_SECONDS = 0.9  # listeners within a second share what was computed for the first
+_FRESH_SECONDS = 0.9  # all listeners within this time share one computed event
 
 
 class Around:
@@ -40,12 +40,12 @@ class Around:
         self._event, self._event_time = b"", 0.0
 
     def routes(self) -> list[Route]:
-        """All of them."""
+        """All routes of this class."""
         html = b"text/html"
         return [
-            Route("GET", "/healthz", None, self.health, "Say that the process runs.",
+            Route("GET", "/healthz", None, self.health, "Answer while the process runs.",
                   gives=HealthView),
-            Route("GET", "/readyz", None, self.ready, "Say whether requests are wanted.",
+            Route("GET", "/readyz", None, self.ready, "Answer 200 if the server accepts requests.",
                   gives=HealthView, refusals=(503,)),
             Route("GET", "/metrics", "reader", self.metrics, "Metrics for Prometheus.",
                   media=METRICS_TYPE),
@@ -59,7 +59,7 @@ class Around:
         ]  # fmt: skip
 
     def describe(self, routes: Sequence[Route]) -> None:
-        """Write the description, once all routes are known."""
+        """Make the OpenAPI description of all routes."""
         self._described = msgspec.json.encode(description(routes))
 
     def health(self, call: Call) -> Answer:
@@ -69,7 +69,7 @@ class Around:
     def ready(self, call: Call) -> Answer:
         """GET /readyz."""
         if self._draining():
-            raise Problem(503, "draining", "The server is ending", "ask another one")
+            raise Problem(503, "draining", "The server is shutting down", "ask another one")
         return json_answer(HealthView(status="ready"))
 
     def metrics(self, call: Call) -> Answer:
@@ -116,7 +116,7 @@ class Around:
 
 
 def _files() -> dict[str, tuple[bytes, bytes]]:
-    """The files of the dashboard with their types, read once: no request names a path on disk."""
+    """The dashboard's files with their types, read once: no request can name a path on disk."""
     folder = importlib.resources.files("driftbandits.service.dashboard") / "static"
     files = {}
     for entry in folder.iterdir():

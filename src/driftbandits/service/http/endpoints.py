@@ -1,4 +1,4 @@
-"""What the paths under /v1 do: from bytes to commands of the house, and back to bytes."""
+"""The endpoints under /v1: they decode bodies, run commands of the house, and encode answers."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .shapes import (
     SnapshotView,
 )
 
-# Entries of a batch after which others may run: a long batch must not hold up single decisions.
+# A batch lets other requests run after this many entries, so that they need not wait for its end.
 _BATCH_PIECE = 16
 
-_AFTER = Query("after", 0, 0, 2**63 - 1, "Number of the last event that is known already.")
-_LIMIT = Query("limit", 100, 1, 1000, "Number of events to look at, of all policies together.")
+_AFTER = Query("after", 0, 0, 2**63 - 1, "Number of the last event that the client has.")
+_LIMIT = Query("limit", 100, 1, 1000, "Number of events to read, of all policies together.")
 
 
 class Endpoints:
@@ -50,7 +50,7 @@ class Endpoints:
         self._action = Body(ActionBody, limits)
 
     def routes(self) -> list[Route]:
-        """All of them, with what the description says about them."""
+        """All routes of this class, with their texts for the OpenAPI description."""
         decision, policy = "/v1/decisions/{event_id}", "/v1/policies/{policy}"
         return [
             Route("POST", f"{policy}/decisions", "writer", self.decide, "Decide what to show.",
@@ -59,13 +59,13 @@ class Endpoints:
                   "Decide many times, in order.", takes=DecisionBatch, gives=Results,
                   refusals=(404,), slow=True),
             Route("POST", f"{decision}/reward", "writer", self.reward,
-                  "Hand in the reward of a decision.", takes=RewardBody, gives=RewardAnswer,
+                  "Send the reward of a decision.", takes=RewardBody, gives=RewardAnswer,
                   refusals=(404, 409)),
             Route("POST", f"{decision}/activate", "writer", self.activate,
-                  "Say that a deferred decision was shown.", gives=ActivationAnswer,
+                  "Report that a deferred decision was shown.", gives=ActivationAnswer,
                   refusals=(404,)),
             Route("POST", "/v1/rewards:batch", "writer", self.reward_many,
-                  "Hand in many rewards, in order.", takes=RewardBatch, gives=Results, slow=True),
+                  "Send many rewards, in order.", takes=RewardBatch, gives=Results, slow=True),
             Route("GET", "/v1/policies", "reader", self.policies, "List the policies.",
                   gives=PolicyList),
             Route("GET", policy, "reader", self.policy, "Show a policy.", gives=PolicyView,
@@ -75,17 +75,17 @@ class Endpoints:
             Route("DELETE", policy, "admin", self.delete_policy, "Delete a policy.", status=204,
                   refusals=(404,)),
             Route("POST", f"{policy}/promote", "admin", self.promote,
-                  "Let a shadow policy decide.", gives=PolicyView, refusals=(404, 409)),
+                  "Change a policy from shadow to live.", gives=PolicyView, refusals=(404, 409)),
             Route("PUT", f"{policy}/actions/{{action}}", "writer", self.put_action,
-                  "Describe an action once, to offer it by its id.", takes=ActionBody,
+                  "Add an action to the catalogue, to offer it by its id.", takes=ActionBody,
                   gives=ActionView, refusals=(404,)),
             Route("DELETE", f"{policy}/actions/{{action}}", "writer", self.remove_action,
-                  "Take an action out of the catalogue for good.", status=204, refusals=(404,)),
+                  "Remove an action from the catalogue.", status=204, refusals=(404,)),
             Route("POST", f"{policy}/snapshot", "admin", self.snapshot,
                   "Write a snapshot of all policies, for a quick start.", gives=SnapshotView,
                   refusals=(404,)),
             Route("GET", f"{policy}/events", "reader", self.events,
-                  "Page through what the journal has of a policy.", gives=EventPage,
+                  "Page through the events of a policy.", gives=EventPage,
                   queries=(_AFTER, _LIMIT), refusals=(404,)),
             Route("GET", f"{policy}/diagnostics", "reader", self.diagnostics,
                   "Show counts, estimates and delays of a policy.", gives=dict[str, Any],
@@ -136,7 +136,7 @@ class Endpoints:
     async def put_policy(self, call: Call) -> Answer:
         """PUT /v1/policies/{policy}."""
         settings = PolicySettings.from_dict(self._settings.read(call.body))
-        # A learner that is new here may have to be compiled: others are served meanwhile.
+        # A new learner may have to be compiled; a thread lets other requests run meanwhile.
         await asyncio.to_thread(warm, settings)
         return json_answer(self._house.put_policy(call.names[0], settings))
 
@@ -170,8 +170,8 @@ class Endpoints:
         after, limit = query_values(call.query, (_AFTER, _LIMIT))
         name = call.names[0]
         self._house.policy(name)
-        # A page of the whole journal: looking for the events of a rare policy could take minutes,
-        # in which nobody else is served.
+        # Read one page of the whole journal. Searching on for events of a rare policy could take
+        # minutes and block all other requests.
         page = self._house.events(None, after=after, limit=limit)
         found = [event for event in page if event["policy"] == name]
         return json_answer(EventPage(events=found, next=page[-1]["number"] if page else after))
@@ -196,7 +196,7 @@ def _bound(command: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
 
 
 async def _each(commands: list[Callable[[], Any]]) -> Answer:
-    """The results of the commands, in order; a refused one does not stop the others."""
+    """The results of the commands, in order; a refused command does not stop the others."""
     results = list[dict[str, Any]]()
     for place, command in enumerate(commands, start=1):
         try:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description, made of the same routes that the server answers by."""
+"""The OpenAPI 3.1 description, made from the routes of the server."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..._version import __version__
 from .routing import JSON, Query, Route, problem_answer
 from .shapes import ProblemDocument
 
-_ABOUT = "Decisions that are durable before they are answered; each reward is learned exactly once."
+_ABOUT = "Decisions are durable before they are answered. Each reward is learned exactly once."
 _REFUSED = {
     400: "The request cannot be read.",
     401: "The key is missing or unknown.",
     403: "The role of the key is too low.",
-    404: "There is no such thing.",
-    409: "It contradicts what is known already.",
+    404: "The path names something that does not exist.",
+    409: "The request contradicts an earlier one.",
     413: "The body is too long.",
     422: "A value breaks a rule.",
-    507: "The copy cannot be written; the journal is as it was.",
-    503: "Too busy, or ending; try again after the time in Retry-After.",
+    507: "The copy cannot be written; the journal has not changed.",
+    503: "Too busy or shutting down; try again after the time in Retry-After.",
 }
 _NAMES = {
     "policy": "Name of a policy.",
@@ -70,7 +70,7 @@ def _operation(route: Route, shapes: dict[str, Any]) -> dict[str, Any]:
         operation["requestBody"] = {"required": True, "content": content}
     if route.role is not None:
         operation["security"] = [{"key": []}]
-        operation["description"] = f"Needs the role {route.role} where the server has keys."
+        operation["description"] = f"Needs the role {route.role} if the server has keys."
     return operation
 
 

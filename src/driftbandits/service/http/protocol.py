@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection: from bytes to requests, and from answers to bytes.
+"""One HTTP/1.1 connection: turns bytes into requests, and answers into bytes.
 
-httptools parses. What it leaves open is bounded here: the length of heads and bodies, how long a
-request may take to arrive, how long nothing may come, and how long answers may stay unread.
+httptools parses. This module limits the length of heads and bodies, the time that a request takes
+to arrive, the time without a request, and the time that answers stay unread.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from .writing import answer_bytes, endless_head
 _CROWD = Problem(503, "too_many_connections", "Too many connections", "try again in a second")
 _LONG = Problem(431, "head_too_long", "Request head too long", "send fewer or shorter headers")
 _SLOW = Problem(408, "too_slow", "Request too slow", "the request did not arrive in time")
-_NOT_HTTP = Problem(400, "not_http", "Not HTTP", "the bytes that came are not HTTP/1.1")
+_NOT_HTTP = Problem(400, "not_http", "Not HTTP", "the request is not HTTP/1.1")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-# Seconds for which bytes are still taken after the last answer: closing at once would make the
-# kernel tell the client of a broken connection, and the client might never see the answer.
+# Seconds for which bytes are still accepted after the last answer. If the socket closed at once,
+# the kernel could reset the connection, and the client might never see the answer.
 _LINGER = 2.0
 
 
 class Connection(asyncio.Protocol):
-    """A connection that is allowed so much, and no more.
+    """A connection with limits.
 
-    Requests run one at a time and in order, so that answers are in order as well. A request that
-    came while another runs waits, and nothing more is read meanwhile. Times are looked at once per
-    second (`look`) instead of by a timer per request.
+    Requests run one at a time, so that answers are in order. A request that arrives while another
+    runs has to wait, and meanwhile nothing more is read. `look` checks time limits once per second,
+    so that no request needs a timer.
 
     Args:
-        app: What answers.
+        app: The application that answers.
         others: All connections of the server; this one adds and removes itself.
-        limits: How much is taken of what.
+        limits: The limits.
     """
 
     def __init__(self, app: App, others: set[Connection], limits: Limits) -> None:
@@ -51,27 +51,27 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast(asyncio.Transport, None)
-        # The request that is arriving.
+        # The arriving request.
         self._url, self._headers, self._head_bytes = b"", Headers(), 0
         self._pieces, self._body_bytes = list[bytes](), 0
         self._arriving: Request | None = None
-        self._expects = False  # the client waits for leave to send the body
-        self._unparsed = 0  # bytes since something was complete
-        # Those that have come, and whether one of them runs.
+        self._expects = False  # the client waits for "100 Continue" before it sends the body
+        self._unparsed = 0  # bytes since the parser last completed a part
+        # Complete requests, and whether one of them runs.
         self._waiting = deque[tuple[Request, bytes]]()
         self._running = self._starting = self._paused = False
-        self._last = False  # nothing that comes from now on is a request
+        self._last = False  # no further request is accepted
         self._finished = False  # the client sends nothing more
-        # Times; None: does not apply.
-        self._since: float | None = self._loop.time()  # a request began to arrive
-        self._quiet = 0.0  # the last answer was sent
-        self._unread: float | None = None  # answers began to pile up
-        self._ended: float | None = None  # the last answer was sent, and nothing is awaited
+        # Times; None means that the time does not apply.
+        self._since: float | None = self._loop.time()  # when a request began to arrive
+        self._quiet = 0.0  # when the latest answer was sent
+        self._unread: float | None = None  # when answers began to pile up
+        self._ended: float | None = None  # when the final answer was sent
 
-    # --- what the event loop calls
+    # --- called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection, or send it away where there are too many."""
+        """Accept the connection, or refuse it if there are too many."""
         self._transport = cast(asyncio.Transport, transport)
         self._others.add(self)
         if len(self._others) > self._limits.connections:
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget what has not run."""
+        """Forget the requests that have not run."""
         self._others.discard(self)
         self._last = True
         self._give_up()
@@ -89,13 +89,13 @@ class Connection(asyncio.Protocol):
         self._waiting.clear()
 
     def data_received(self, data: bytes) -> None:
-        """Parse, and run what is complete."""
+        """Parse, and run the complete requests."""
         if self._last:
             return
         self._unparsed += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # has been answered as if it were none
+        except httptools.HttpParserUpgrade:  # answered like a request without an upgrade
             self._last = True
         except httptools.HttpParserError:
             if not self._last:
@@ -105,7 +105,7 @@ class Connection(asyncio.Protocol):
         self._start()
 
     def eof_received(self) -> bool:
-        """The client sends nothing more; whether it may still read."""
+        """The client sends nothing more. Returns whether an answer must still be sent."""
         self._last = self._finished = True
         self._give_up()
         return self._running or bool(self._waiting)
@@ -115,11 +115,11 @@ class Connection(asyncio.Protocol):
         self._unread = self._loop.time()
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """The client reads its answers again."""
         self._unread = None
         self._start()
 
-    # --- what the parser calls
+    # --- called by the parser
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer, which nobody looks at."""
+        """A header, or a trailer. Trailers are ignored."""
         self._head_bytes += len(name) + len(value) + 4  # with ": " and the end of the line
         if self._arriving is None:
             name = name.lower()
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
                 self._expects = value.lower() == b"100-continue"
 
     def on_headers_complete(self) -> None:
-        """The head is there: find who answers."""
+        """The head is complete: find the route."""
         self._unparsed = 0
         if self._last:
             return
@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
             self._pieces.append(body)
 
     def on_message_complete(self) -> None:
-        """The request is all there; it runs when the parser is done."""
+        """The request is complete; it runs when the parser is done."""
         request, self._unparsed = self._arriving, 0
         if request is None or self._last:
             return
@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
     # --- requests and answers
 
     def _start(self) -> None:
-        """Run what waits, one after the other."""
+        """Run the waiting requests, one after the other."""
         if self._starting:
             return
         self._starting = True
@@ -200,7 +200,7 @@ class Connection(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def _answer(self, request: Request, answer: Answer | Stream) -> None:
-        """Send an answer, and go on with what came meanwhile."""
+        """Send an answer, and start the next request."""
         self._running = False
         transport = self._transport
         if transport.is_closing():
@@ -224,41 +224,41 @@ class Connection(asyncio.Protocol):
 
     @property
     def _last_answer(self) -> bool:
-        """Whether nothing comes after the answer that is sent now."""
+        """Whether this is the last answer on the connection."""
         if self._waiting:
             return False
         return self._last or (self._app.draining and self._arriving is None)
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer with a problem when its turn has come, and take nothing more."""
+        """Answer with a problem after the waiting requests, and accept no more requests."""
         self._give_up()
         self._refuse_with(self._app.refused(problem))
 
     def _refuse_with(self, request: Request) -> None:
-        """Answer a request whose rest is not wanted, and take nothing more."""
+        """Answer a request without reading its rest, and accept no more requests."""
         self._arriving, self._last = None, True
         self._pieces = []
         self._waiting.append((request, b""))
 
     def _give_up(self) -> None:
-        """Forget the request that is arriving."""
+        """Forget the arriving request."""
         self._since = None
         if self._arriving is not None:
             self._app.drop(self._arriving)
             self._arriving = None
 
     def _end(self) -> None:
-        """Say that nothing more is sent, and close once the client has seen it."""
+        """Send end-of-file; the connection closes later, when the client has read the answers."""
         self._last, self._ended = True, self._loop.time()
         if self._finished or not self._transport.can_write_eof():
             self._transport.close()
         else:
             self._transport.write_eof()
 
-    # --- what the server calls
+    # --- called by the server
 
     def look(self, now: float) -> bool:
-        """Close where patience is at its end; whether the client was too slow."""
+        """Close the connection if a time limit has passed. Returns whether the client was slow."""
         limits = self._limits
         if self._ended is not None:
             sent = self._transport.get_write_buffer_size() == 0
@@ -280,7 +280,7 @@ class Connection(asyncio.Protocol):
         return False
 
     def drain(self) -> bool:
-        """Close, unless a request has begun to come or an answer is still to leave: then True."""
+        """Close unless a request is arriving or an answer must be sent; then return True."""
         begun = self._arriving is not None or (self._unparsed > 0 and not self._last)
         sending = self._transport.get_write_buffer_size() > 0
         if begun or sending or self._running or self._waiting:

@@ -1,4 +1,4 @@
-"""From a path to what answers it."""
+"""Finds the endpoint of a path."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Call(NamedTuple):
     """A request as an endpoint sees it.
 
     Attributes:
-        names: What the path has in the places of ``{…}``, in order.
-        body: Bytes of the body; empty where the endpoint takes none.
-        query: What follows the question mark.
+        names: The segments of the path that match ``{…}``, in order.
+        body: Bytes of the body; empty if the endpoint takes none.
+        query: The text after the question mark.
         caller: Who asks.
     """
 
@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is sent back."""
+    """The answer to a request."""
 
     status: int
     body: bytes
@@ -58,7 +58,7 @@ def problem_answer(problem: Problem) -> Answer:
 
 
 class Query(NamedTuple):
-    """A whole number that may follow the question mark."""
+    """A parameter after the question mark; its value is a whole number."""
 
     name: str
     default: int
@@ -68,22 +68,22 @@ class Query(NamedTuple):
 
 
 class Route(NamedTuple):
-    """A method and a path, what answers, and all that the OpenAPI description says about it.
+    """A method, a path, their endpoint, and the texts for the OpenAPI description.
 
     Attributes:
-        method: GET, POST, PUT or DELETE. GET answers HEAD as well.
-        path: With ``{name}`` for a segment that varies.
-        role: Least role that may call; None: everybody, without a key.
-        endpoint: What answers.
+        method: GET, POST, PUT or DELETE. GET also answers HEAD.
+        path: The path, with ``{name}`` for a variable segment.
+        role: Lowest role that may call; None if no key is needed.
+        endpoint: The function that answers.
         about: One sentence.
-        takes: Type of the body; None: none is read.
-        gives: Type of the answer; None: no JSON.
-        status: Of an answer that is no refusal.
-        media: Of such an answer.
-        queries: What may follow the question mark.
-        refusals: Status codes of problems that are special to the route.
+        takes: Type of the body; None if no body is read.
+        gives: Type of the answer; None if the answer is not JSON.
+        status: Status of a successful answer.
+        media: Media type of a successful answer.
+        queries: The parameters after the question mark.
+        refusals: Status codes of problems that are specific to the route.
         slow: Whether the endpoint is a coroutine that lets others run.
-        refusal: How a problem is told.
+        refusal: Turns a problem into an answer.
     """
 
     method: str
@@ -102,13 +102,13 @@ class Route(NamedTuple):
 
 
 class _Node:
-    """A place in the tree of paths."""
+    """A node in the tree of paths."""
 
     __slots__ = ("children", "methods", "other")
 
     def __init__(self) -> None:
         self.children: dict[bytes, _Node] = {}
-        self.other: _Node | None = None  # a segment that varies
+        self.other: _Node | None = None  # a variable segment
         self.methods: dict[str, Route] = {}
 
 
@@ -124,11 +124,11 @@ class Router:
             node.methods[route.method] = route
             if route.method == "GET":
                 node.methods["HEAD"] = route
-        # Most requests have one of a few paths, those of the policies' decisions.
+        # Most requests have one of a few paths: the decisions of each policy.
         self.find = lru_cache(maxsize=512)(self._find)
 
     def _find(self, method: str, raw_path: bytes) -> tuple[Route, tuple[str, ...]]:
-        """The route, and what the path has in the places that vary.
+        """The route, and the variable segments of the path.
 
         Segments are split before they are decoded: a ``%2F`` in a name is part of the name.
         """
@@ -154,7 +154,7 @@ class Router:
 
 
 class NotAllowed(Problem):
-    """The path exists, and the method does not."""
+    """The path exists, but not with this method."""
 
     def __init__(self, methods: Mapping[str, Route]) -> None:
         self.allow = ", ".join(sorted(methods))
@@ -164,7 +164,7 @@ class NotAllowed(Problem):
 
 
 def _not_found() -> Problem:
-    return Problem(404, "not_found", "No such path", "see /openapi.json for the paths there are")
+    return Problem(404, "not_found", "No such path", "see /openapi.json for all paths")
 
 
 def _child(node: _Node, segment: str) -> _Node:
@@ -176,7 +176,7 @@ def _child(node: _Node, segment: str) -> _Node:
 
 
 def _plain(segment: bytes) -> bytes:
-    """A segment without percent signs; a client may write a colon as ``%3A``."""
+    """A percent-decoded segment; a client may write a colon as ``%3A``."""
     return unquote_to_bytes(segment) if b"%" in segment else segment
 
 
@@ -190,7 +190,7 @@ def _name(segment: bytes) -> str:
 
 
 def query_values(query: bytes, known: Sequence[Query]) -> list[int]:
-    """The values of the queries of a route, in their order."""
+    """The values of the ``known`` parameters, in their order."""
     given = dict[str, str]()
     for pair in filter(None, query.decode("latin-1").split("&")):
         name, _, text = pair.partition("=")

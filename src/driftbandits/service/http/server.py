@@ -1,4 +1,4 @@
-"""The server: a house behind a socket, until a signal ends it."""
+"""The server: serves one house on one socket until a signal stops it."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from .upkeep import Upkeep
 from .vitals import Vitals
 
 _log = logging.getLogger("driftbandits.service")
-_PERIOD = 1.0  # seconds between looks at deadlines and slow clients
-_STOP_PERIOD = 0.02  # seconds between looks at whether it is to end, and whether it can
-_BACKLOG = 4096  # connections that the kernel takes before the server does
+_PERIOD = 1.0  # seconds between checks of deadlines and slow clients
+_STOP_PERIOD = 0.02  # seconds between checks whether to stop, and whether all requests are done
+_BACKLOG = 4096  # connections that wait in the kernel until the server accepts them
 
 
 class Server:
     """One house on one socket.
 
     Args:
-        house: The hosted policies. The server commits for it and closes it at the end.
+        house: The hosted policies. The server commits its records, and closes it at the end.
         listener: A bound socket.
-        keyring: Who may do what; empty: everybody everything, for loopback only.
-        limits: How much is taken of what.
+        keyring: The keys. If it is empty, everybody may do everything, on loopback only.
+        limits: The limits.
         backups: Folder for copies of the journal.
-        keep_days: Age in days up to which records are kept; None to keep all.
-        collect_seconds: Seconds between full collections of garbage. None leaves them to Python.
+        keep_days: Age in days up to which records are kept; None keeps all.
+        collect_seconds: Seconds between full garbage collections. None leaves them to Python.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it can be reached."""
+        """The address of the server."""
         host, port = self._listener.getsockname()[:2]
         return f"http://{Address(host, port)}"
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until SIGTERM or SIGINT; then finish what is under way, and close the house."""
+        """Serve until SIGTERM or SIGINT; then finish the running requests, and close the house."""
         if self._collect_seconds is not None:
             _calm_collector()
         with asyncio.Runner(loop_factory=_new_loop()) as runner:
@@ -78,7 +78,7 @@ class Server:
         self._close()
 
     def stop(self) -> None:
-        """Begin to end: no new connections, and answers to what is under way."""
+        """Begin to shut down: accept no new connections, and answer the running requests."""
         self.app.draining = True
         self._stopping = True
 
@@ -103,7 +103,7 @@ class Server:
             regular.cancel()
 
     async def _drain(self) -> None:
-        """Answer what is under way, within some time, and close all connections."""
+        """Answer the running requests within ``drain_seconds``, and close all connections."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._limits.drain_seconds
         while loop.time() < deadline:
@@ -114,15 +114,15 @@ class Server:
             connection.abort()
 
     async def _regularly(self) -> None:
-        """Once per second: close what has waited too long, and send slow clients away."""
+        """Once per second: close expired decisions, and disconnect slow clients."""
         while True:
             await asyncio.sleep(_PERIOD)
             try:
                 self._look()
             except JournalError as error:
                 end_process(error)
-            except Exception as error:  # the next look may do better; requests go on
-                _log.error("looking after the house failed", exc_info=error)
+            except Exception as error:  # requests go on, and the next try may succeed
+                _log.error("regular upkeep failed", exc_info=error)
 
     def _look(self) -> None:
         self._house.expire()
@@ -166,7 +166,7 @@ def _personalizer(house: House, limits: Limits) -> list[Any]:
 
 
 def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """What makes the event loop: uvloop's where there is one."""
+    """The factory of uvloop's event loop; None if uvloop is not installed."""
     try:
         import uvloop
     except ImportError:  # on Windows
@@ -175,10 +175,10 @@ def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _calm_collector() -> None:
-    """Let full collections of garbage come when the server wants them, and not under load.
+    """Switch off automatic full garbage collections, so that the server can choose their time.
 
-    They walk over every open decision: 0.1 s of processor time with 100,000 of them, in which
-    nobody is answered. What was recovered is exempt: it is no garbage.
+    A full collection visits every open decision. With 100,000 of them it takes 0.1 s of processor
+    time, and no request is answered meanwhile. The recovered state is exempt: it is not garbage.
     """
     gc.collect()
     gc.freeze()

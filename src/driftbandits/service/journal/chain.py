@@ -1,12 +1,13 @@
-"""Entries, which are what one commit writes, and the chain that binds all records in their order.
+"""Entries and the chain of hashes that protects all records and their order.
 
-Each record has a link, a hash of the link before it and of its own bytes:
+One commit writes one entry. Each record has a link: a hash of the previous link and of the bytes of
+the record.
 
     link_0 = H("driftbandits journal")        link_n = H(link_{n−1}, body_n)
 
-H is BLAKE2b with 16 bytes. An entry holds some records and the link of the last one. A byte that
-changed, a record that is missing and one that changed its place all lead to another link. How
-records are split into entries plays no part.
+H is BLAKE2b with 16 bytes. An entry holds some records and the link of the last one. A changed
+byte, a missing record or a moved record gives a different link. Links do not depend on how records
+are split into entries.
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state after a record.
 
     Attributes:
-        number: Number of the last record that the state knows; 0 before the first.
+        number: Number of the last record in the state; 0 before the first.
         time: Time of that record.
         link: Link of that record.
-        stamp: Versions and processor that it was made with, as JSON.
+        stamp: Versions and processor that made the snapshot, as JSON.
         payload: The state.
-        checksum: Hash of all of the above.
+        checksum: Hash of all the fields above.
     """
 
     number: int
@@ -74,7 +75,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def intact(self) -> bool:
-        """Whether it is as it was when it was sealed."""
+        """Whether it has not changed since it was sealed."""
         return self.checksum == self._hash()
 
     def _hash(self) -> bytes:
@@ -87,12 +88,12 @@ def _salt(head: bytes) -> bytes:
 
 
 def link_of(link: bytes, body: bytes) -> bytes:
-    """The link of a record, from the one before it."""
+    """The link of a record; ``link`` is the link of the record before it."""
     return blake2b(link + body, digest_size=_SIZE).digest()
 
 
 def entry_of(first: int, time: float, bodies: list[bytes], link: bytes) -> Entry:
-    """The entry of some records; ``link`` is that of the record before them."""
+    """The entry of some records; ``link`` is the link of the record before them."""
     for body in bodies:
         link = link_of(link, body)
     payload = _encoder.encode(bodies)
@@ -100,7 +101,7 @@ def entry_of(first: int, time: float, bodies: list[bytes], link: bytes) -> Entry
 
 
 def bodies_of(entry: Entry) -> list[bytes]:
-    """The bytes of the records of an entry, not compared with its link."""
+    """The bytes of each record of an entry. The link is not checked."""
     try:
         bodies = _decoder.decode(entry.payload)
     except msgspec.DecodeError as error:
@@ -115,9 +116,9 @@ def bodies_of(entry: Entry) -> list[bytes]:
 def records_of(
     entries: Iterable[Entry], *, after: int = 0, link: bytes = GENESIS
 ) -> Iterator[tuple[int, bytes, bytes]]:
-    """Number, link and bytes of every record after number ``after``, whose link is ``link``.
+    """Number, link and bytes of every record after record ``after``, whose link is ``link``.
 
-    Every link is checked. What cannot be as it was written is refused.
+    Every link is checked. Damaged entries raise `DamagedJournal`.
     """
     for entry in entries:
         if entry.first != after + 1:
@@ -129,7 +130,7 @@ def records_of(
             links.append(link)
         if link != entry.link:
             raise DamagedJournal(
-                f"records {entry.first} to {entry.last} are not what was written there: "
+                f"records {entry.first} to {entry.last} have changed since they were written: "
                 "the chain of links is broken"
             )
         for number, (own, body) in enumerate(zip(links, bodies, strict=True), start=entry.first):

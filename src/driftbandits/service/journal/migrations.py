@@ -1,8 +1,8 @@
-"""The versions of the tables, and the steps from each to the next.
+"""The versions of the tables, and the steps from each version to the next.
 
-`PRAGMA user_version` has the version of a file. A step runs in one transaction with the new
-number, so a file is always of one version. Stored records are never rewritten: each says itself
-which format it has.
+`PRAGMA user_version` is the version of a file. A step and its new version number are written in one
+transaction, so a file never mixes two versions. Stored records are never rewritten: each record
+names its own format.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CREATE TABLE snapshots (
 
 
 def _time_of_entries(database: apsw.Connection) -> None:
-    """From 0 to 1: entries say when they end, so that retention need not decode them."""
+    """From 0 to 1: store the time of the last record, so that retention need not decode entries."""
     database.execute("ALTER TABLE entries ADD COLUMN time REAL NOT NULL DEFAULT 0")
     numbers = [first for (first,) in database.execute("SELECT first FROM entries")]
     for first in numbers:
@@ -56,7 +56,7 @@ VERSION = len(_STEPS)
 
 
 def prepare(database: apsw.Connection, name: str) -> None:
-    """Create the tables in an empty file, or bring those of an earlier release up to date."""
+    """Create the tables in an empty file, or upgrade the tables of an earlier release."""
     application, version = database.pragma("application_id"), database.pragma("user_version")
     with closing(database.execute("SELECT count(*) FROM sqlite_schema")) as tables:
         empty = next(tables)[0] == 0
@@ -67,7 +67,7 @@ def prepare(database: apsw.Connection, name: str) -> None:
             database.pragma("user_version", VERSION)
         return
     if application != APPLICATION:
-        raise JournalError(f"{name} is a database, but no journal")
+        raise JournalError(f"{name} is a database, but not a journal")
     if version > VERSION:
         raise JournalError(
             f"{name} has version {version} of the journal; this release reads up to {VERSION}"

@@ -1,9 +1,9 @@
 """The journal in one SQLite file, through apsw.
 
-The write-ahead log is synced at every commit (``synchronous=FULL``): an entry that `append` has
-returned from survives a power cut. ``locking_mode=EXCLUSIVE`` keeps a second process out, and
-saves SQLite the shared memory. One row per entry: at 32 records of 700 bytes a commit that took
-0.33 ms, where one row per record took 0.47 ms.
+Every commit syncs the write-ahead log (``synchronous=FULL``), so an entry survives a power cut once
+`append` has returned. ``locking_mode=EXCLUSIVE`` keeps a second process out, and SQLite needs no
+shared memory. Each entry is one row: with 32 records of 700 bytes per commit this took 0.33 ms;
+one row per record took 0.47 ms.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Row = TypeVar("Row", Entry, Snapshot)
 
 _PAGES = 1000  # pages of 4 KB per piece of a backup
 
-# Pages in the log before it is moved into the file. Nobody is answered meanwhile: with 1,000 pages
-# at 7,000 decisions per second on 32 connections, nearly one request in a hundred would meet it.
+# Pages in the log before it is moved into the file. No request is answered meanwhile. With 1,000
+# pages, at 7,000 decisions per second on 32 connections, this would delay nearly 1% of requests.
 _LOGGED = 8000
 
 
@@ -40,10 +40,10 @@ class SQLiteStore:
     """A journal in a file.
 
     Args:
-        path: The file; created unless it exists.
-        vfs: Name of apsw's file system to use, for tests. No witness is kept there.
+        path: The file; created if it does not exist.
+        vfs: Name of an apsw file system, for tests. No witness is kept there.
         synchronous: How much SQLite waits for the disk. "NORMAL" loses acknowledged records in a
-            power cut; it is there so that tests can show it.
+            power cut; it exists so that tests can show this.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class SQLiteStore:
 
     @property
     def first(self) -> int:
-        """Number of the first record that is kept."""
+        """Number of the first kept record."""
         with self._failing():
             first = self._one("SELECT min(first) FROM entries")
         return self._last + 1 if first is None else int(first)
@@ -84,7 +84,7 @@ class SQLiteStore:
         return self._last
 
     def append(self, entry: Entry) -> None:
-        """Add an entry, in a transaction of its own."""
+        """Add an entry in one transaction."""
         check_next(entry, self._last)
         row = (entry.first, entry.count, entry.payload, entry.link, entry.time)
         with self._failing():
@@ -108,14 +108,14 @@ class SQLiteStore:
                 yield _entry(row)
 
     def entry_with(self, number: int) -> Entry | None:
-        """The entry that has this record."""
+        """The entry with this record."""
         query = _ENTRY + "WHERE first <= ? ORDER BY first DESC LIMIT 1"
         with self._failing():
             found = [_entry(row) for row in self._database.execute(query, (number,))]
         return found[0] if found and number <= found[0].last else None
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot, and drop those that it makes superfluous."""
+        """Keep a snapshot, and drop older ones that are no longer needed."""
         row = (
             snapshot.number,
             snapshot.time,
@@ -141,7 +141,7 @@ class SQLiteStore:
             yield from (_snapshot(row) for row in found)
 
     def prune(self, *, before: float) -> int:
-        """Remove what lies before the newest snapshot that is older than ``before``."""
+        """Remove everything before the newest snapshot that is older than ``before``."""
         with self._failing(), self._database:
             base = base_for(self._made(), before)
             if base is None:
@@ -152,9 +152,9 @@ class SQLiteStore:
         return int(gone or 0)
 
     def backup(self, target: Path) -> Iterator[int]:
-        """Copy to a new file, whole or not at all; entries appended meanwhile are copied too."""
+        """Copy to a new file, completely or not at all; entries added meanwhile are copied too."""
         if target.exists():
-            raise BackupFailed(f"{target} exists already; a backup goes to a new file")
+            raise BackupFailed(f"{target} already exists; a backup needs a new file")
         self._check()
         part = target.with_name(f"{target.name}.part")
         part.unlink(missing_ok=True)
@@ -163,7 +163,7 @@ class SQLiteStore:
             part.replace(target)
             sync_folder(target.parent)
         except (apsw.Error, OSError) as error:
-            # Most likely of the other disk; nothing that was acknowledged depends on this.
+            # Most likely the target's disk failed. No acknowledged record depends on the copy.
             raise BackupFailed(f"{target} cannot be written: {error}") from error
         finally:
             part.unlink(missing_ok=True)
@@ -175,7 +175,7 @@ class SQLiteStore:
                 while not pieces.done:
                     pieces.step(_PAGES)
                     yield pieces.remaining
-            # A file of its own, without a log beside it.
+            # Turn off the log, so that the copy is a single file.
             copy.pragma("journal_mode", "DELETE")
         finally:
             copy.close()
@@ -192,7 +192,7 @@ class SQLiteStore:
             self._abandon()
 
     def _abandon(self) -> None:
-        """Let go of the files, whatever state they are in."""
+        """Close the files, whatever their state."""
         with suppress(apsw.Error):
             self._database.close()
         if self._witness is not None:
@@ -200,17 +200,17 @@ class SQLiteStore:
             self._witness = None
 
     def _claim(self, synchronous: str) -> None:
-        """Take the lock, and turn on what durability needs."""
-        # Both before the first read, so that no shared memory is ever made.
+        """Take the lock, and switch on durability."""
+        # Both come before the first read, so that SQLite never makes shared memory.
         self._database.pragma("locking_mode", "EXCLUSIVE")
         mode = self._database.pragma("journal_mode", "WAL")
         if mode != "wal":
             raise JournalError(f"{self.path.name} must have journal_mode wal, got {mode}")
         self._database.pragma("synchronous", synchronous)
-        self._database.pragma("fullfsync", 1)  # where fsync alone does not reach the disk
+        self._database.pragma("fullfsync", 1)  # for systems whose fsync does not reach the disk
         self._database.pragma("checkpoint_fullfsync", 1)
-        # In the place of automatic checkpoints, which hide errors: after a failed sync the next
-        # one would succeed, and the log would be given up although pages are lost.
+        # This replaces automatic checkpoints, because they hide errors: after a failed sync the
+        # next one would succeed, and SQLite would drop the log although pages are lost.
         self._database.set_wal_hook(self._note_log)
         self._database.execute("BEGIN IMMEDIATE; COMMIT")
 
@@ -229,7 +229,7 @@ class SQLiteStore:
         return self._last, None if entry is None else entry.link
 
     def _made(self) -> list[tuple[int, float]]:
-        """Number and time of the snapshots, the newest first."""
+        """Number and time of each snapshot, the newest first."""
         query = "SELECT number, time FROM snapshots ORDER BY number DESC"
         return [(int(number), float(time)) for number, time in self._database.execute(query)]
 
@@ -242,9 +242,9 @@ class SQLiteStore:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Turn errors of SQLite and the disk into `JournalError`, and refuse all that follows.
+        """Turn errors of SQLite and the disk into `JournalError`, and refuse all further calls.
 
-        A retry after a failed sync would lie: it may succeed although pages are lost.
+        There is no retry: after a failed sync it may succeed although pages are lost.
         """
         self._check()
         try:
@@ -258,7 +258,7 @@ def _named(path: Path, error: Exception) -> JournalError:
     if isinstance(error, apsw.BusyError):
         return JournalError(f"{path.name} is in use by another process")
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-        return DamagedJournal(f"{path.name} is damaged or no journal: {error}")
+        return DamagedJournal(f"{path.name} is damaged or not a journal: {error}")
     return JournalError(f"{path.name} cannot be read or written: {error}")
 
 
@@ -271,7 +271,7 @@ def _snapshot(row: Any) -> Snapshot:
 
 
 def _checked(kind: type[Row], row: Any) -> Row:
-    """A row as a value; SQLite lets any column of a damaged file have any type."""
+    """A row as a value. Types are checked: in a damaged file a column can have any type."""
     try:
         return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)
     except msgspec.ValidationError as error:

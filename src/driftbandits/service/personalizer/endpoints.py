@@ -21,9 +21,9 @@ _CODES = {404: "ResourceNotFound", 500: "InternalServerError"}  # everything els
 
 
 class Personalizer:
-    """The three calls that Personalizer's clients make.
+    """The three calls of Personalizer's clients.
 
-    Their paths name no policy: the one of the key is meant, or else the only one there is.
+    Their paths do not name a policy. They use the policy of the key, or else the only policy.
     """
 
     def __init__(self, house: House, limits: Limits) -> None:
@@ -32,17 +32,17 @@ class Personalizer:
         self._reward = Body(RewardRequest, limits)
 
     def routes(self) -> list[Route]:
-        """All of them."""
+        """All routes of this class."""
         event = f"{_ROOT}/events/{{event_id}}"
         return [
             Route("POST", f"{_ROOT}/rank", "writer", self.rank, "Personalizer: rank actions.",
                   takes=RankRequest, gives=RankResponse, status=201, refusals=(404, 409),
                   refusal=error_answer),
             Route("POST", f"{event}/reward", "writer", self.personalizer_reward,
-                  "Personalizer: hand in a reward.", takes=RewardRequest, status=204,
+                  "Personalizer: send a reward.", takes=RewardRequest, status=204,
                   refusals=(404, 409), refusal=error_answer),
             Route("POST", f"{event}/activate", "writer", self.personalizer_activate,
-                  "Personalizer: say that a deferred decision was shown.", status=204,
+                  "Personalizer: report that a deferred decision was shown.", status=204,
                   refusals=(404,), refusal=error_answer),
         ]  # fmt: skip
 
@@ -72,7 +72,7 @@ class Personalizer:
             return call.caller.policy
         names = [view.name for view in self._house.policies()]
         if len(names) != 1:
-            rule = f"the key must name its policy unless there is only one; here are {len(names)}"
+            rule = f"the key must name its policy unless there is only one; there are {len(names)}"
             raise _bad(rule, "Ocp-Apim-Subscription-Key")
         return names[0]
 
@@ -82,10 +82,10 @@ def _bad(detail: str, field: str) -> Problem:
 
 
 def _request(asked: RankRequest) -> DecisionRequest:
-    """The same request in the words of this service.
+    """The same request for the house.
 
-    The first action that is not excluded is Personalizer's baseline: it is what apprentice mode
-    shows, and what the policy is compared with.
+    Personalizer's baseline is the first action that is not excluded: apprentice mode shows it, and
+    the policy is compared with it.
     """
     return DecisionRequest(
         event_id=asked.event_id,
@@ -97,7 +97,7 @@ def _request(asked: RankRequest) -> DecisionRequest:
 
 
 def _merged(objects: list[dict[str, Any]] | None) -> dict[str, Any]:
-    """One object of several: namespaces of the same name are joined, other values replaced.
+    """Merge several objects: namespaces with the same name are joined, other values replaced.
 
     Examples:
         >>> _merged([{"user": {"age": 3}}, {"user": {"city": "Oslo"}}, {"hour": 7}])
@@ -114,7 +114,7 @@ def _merged(objects: list[dict[str, Any]] | None) -> dict[str, Any]:
 
 
 def _response(asked: RankRequest, answer: DecisionAnswer) -> RankResponse:
-    """The ranking, with excluded actions in the places where they were sent."""
+    """The ranking, with excluded actions at their positions in the request."""
     ranking = [
         RankedAction(id=action, probability=probability)
         for action, probability in zip(answer.ranking, answer.probabilities, strict=True)
@@ -127,13 +127,13 @@ def _response(asked: RankRequest, answer: DecisionAnswer) -> RankResponse:
 
 
 def error_answer(problem: Problem) -> Answer:
-    """A refusal as Personalizer tells it."""
+    """A refusal in Personalizer's format."""
     error = Error(
         code=_CODES.get(problem.status, "BadRequest"),
         message=f"{problem.title}: {problem.detail}",
         target=problem.field or None,
     )
-    # Personalizer has one status for every request that it does not understand.
+    # Personalizer answers 400 to every request that it does not understand.
     status = 400 if problem.status == 422 else problem.status
     body = msgspec.json.encode(ErrorResponse(error=error))
     return Answer(status, body, headers=headers_of(problem)[1:])

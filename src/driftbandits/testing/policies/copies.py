@@ -68,6 +68,12 @@ def fresh_has_seen_nothing(policy: Policy) -> None:
         require(one.round == 1, f"fresh must start at round 1, got {one.round}")
         require_same_bits(one, other, "fresh must not depend on what was seen")
         require(one.config == policy.config, "fresh must keep the configuration")
+    first, other = anew(policy).state(), anew(policy, seed=policy.seed + 1).state()
+    apart = [mine.fresh(replication).state() for replication in (1, 2)]
+    for name, array in first.items():
+        if not np.array_equal(array, other[name]):  # it follows from the seed
+            same = np.array_equal(apart[0][name], apart[1][name])
+            require(not same, f"replications must draw from streams of their own; _reseed {name}")
 
 
 def what_is_handed_over_is_copied(policy: Policy) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ...core.arrays import Array
 from ...policies import Policy, Problem
 from ..contract import require
 from .lives import action_sets, anew, play, require_finite, require_same_bits, require_state
+
+# Decisions that differ in their draws, and by how many standard deviations a share may be off: by
+# chance it is in one of ten million.
+DRAWS, DEVIATIONS = 2000, 5.5
 
 
 def is_described(policy: Policy) -> None:
@@ -62,11 +69,22 @@ def the_same_run_twice_is_the_same_run(policy: Policy) -> None:
 
 
 def asking_changes_no_decision(policy: Policy) -> None:
-    """Properties, scores, widths and repr leave the next decisions as they were."""
+    """Properties, scores, widths and repr leave decisions as they were, to the last bit."""
     asked, plain = anew(policy), anew(policy)
     for one in (asked, plain):
         play(one, 40)
-    actions = action_sets(policy, 1)[0]
+    for actions in action_sets(policy, 40, seed=9):
+        _ask(asked, actions)
+        mine, other = asked.decide(actions), plain.decide(actions)
+        same = mine.index == other.index and np.array_equal(mine.scores, other.scores)
+        require(same, "asking for estimates must change no decision, nor its scores")
+        _ask(asked, actions)
+        for one in (asked, plain):
+            one.update(actions[other.index], 0.3, round=other.round)
+
+
+def _ask(asked: Any, actions: Array) -> None:
+    """All that can be asked of a policy."""
     for name in ("theta", "radius", "round", "config"):
         getattr(asked, name, None)
     for name in ("scores", "widths", "propensities"):
@@ -74,8 +92,6 @@ def asking_changes_no_decision(policy: Policy) -> None:
             shape = getattr(asked, name)(actions).shape
             require(shape == (len(actions),), f"{name} must have shape (K,), got {shape}")
     repr(asked)
-    same = play(asked, 40, seed=9) == play(plain, 40, seed=9)
-    require(same, "asking for estimates must change no decision")
 
 
 def propensities_are_those_of_the_next_decision(policy: Policy) -> None:
@@ -140,6 +156,41 @@ def propensities_are_probabilities(policy: Policy) -> None:
             require(chosen == chances[decision.index], "propensity must be that of the choice")
 
 
+def propensities_are_those_of_the_draws(policy: Policy) -> None:
+    """Of many decisions that differ in their draws alone, each action has its share.
+
+    Where a rule draws, so that other draws choose otherwise, no propensity of it may be 1. With a
+    floor they may depend on the rule's draw; given it, they are those of the floor.
+    """
+    for floor in (0.0, 0.3):
+        mine = anew(policy, floor=floor)
+        play(mine, 40)
+        actions = action_sets(policy, 1, count=4, seed=8)[0]
+        first, surplus, variance = mine.propensities(actions), np.zeros(4), np.zeros(4)
+        for replication in range(DRAWS):
+            decision = _redrawn(mine, replication).decide(actions)
+            told = decision.propensities
+            if np.isnan(told).any():
+                break
+            if floor == 0.0:
+                same = np.allclose(told, first, rtol=1e-9, atol=1e-12)
+                require(same, f"propensities must not depend on the draw, got {first} and {told}")
+            surplus -= told
+            surplus[decision.index] += 1.0
+            variance += told * (1.0 - told)
+        else:
+            off = np.abs(surplus) > DEVIATIONS * np.sqrt(variance) + 1e-6
+            shares = surplus / DRAWS
+            require(not off.any(), f"propensities must be the shares of choices, off by {shares}")
+
+
+def _redrawn(policy: Any, replication: int) -> Any:
+    """A copy with the streams of another replication: the floor's, and those of its rule."""
+    twin = policy._twin(policy._state, policy._floor_stream(replication))
+    twin._reseed(replication)
+    return twin
+
+
 def any_dimension_will_do(policy: Policy) -> None:
     """`tuned` makes a working policy for d = 1, 2 and 50."""
     for dim in (1, 2, 50):
@@ -168,6 +219,7 @@ CHECKS = (
     the_largest_score_is_played,
     propensities_are_probabilities,
     propensities_are_those_of_the_next_decision,
+    propensities_are_those_of_the_draws,
     any_dimension_will_do,
     zero_actions_are_actions,
 )

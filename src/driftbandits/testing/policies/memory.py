@@ -43,18 +43,28 @@ def amended_is_as_if_learned_so(policy: Policy) -> None:
     for wrong, right in zip(mistaken, seen, strict=True):
         if wrong is not right:
             amend(wrong, right.reward)
+    last = seen[-1]._replace(round=mine.round)  # of the open round, amended there and later
+    for one, reward in ((mine, last.reward - 2.0), (truth, last.reward)):
+        one.update(last.action, reward, round=last.round)
+    amend(last._replace(reward=last.reward - 2.0), last.reward - 1.0)
+    for one in (mine, truth):
+        one.advance(rounds=2.5)
+    amend(last._replace(reward=last.reward - 1.0), last.reward)
+    for one in (mine, truth):
+        one.advance(rounds=0.5)
     _require_as_if(mine, truth, "amend must leave what the new reward would have given")
 
 
 def forgotten_is_as_if_zero(policy: Policy) -> None:
     """After `forget`, all is as if the actions so far had been zero along the coordinates."""
-    seen, gone = observations(policy, 30), policy.dim - 1
-    mine = _lived(policy, seen)
-    if _refused(mine, "forget", lambda: mine.forget([gone])):
+    seen, fresh = observations(policy, 30), anew(policy)
+    if _refused(fresh, "forget", lambda: fresh.forget([0])):
         return
-    mine.forget([gone])
-    truth = _lived(policy, [one._replace(action=_cleared(one.action, gone)) for one in seen])
-    _require_as_if(mine, truth, "forget must leave what actions with zeros would have given")
+    for gone in {0, policy.dim - 1}:
+        mine = _lived(policy, seen)
+        mine.forget([gone])
+        truth = _lived(policy, [one._replace(action=_cleared(one.action, gone)) for one in seen])
+        _require_as_if(mine, truth, "forget must leave what actions with zeros would have given")
 
 
 def widened_is_as_if_always_wider(policy: Policy) -> None:
@@ -100,13 +110,16 @@ def _cleared(action: Array, coordinate: int) -> Array:
 
 
 def _require_as_if(mine: Policy, truth: Policy, promise: str) -> None:
-    """The same knowledge where sums are exact; elsewhere a policy that goes on."""
+    """The same knowledge where sums are exact, now and later; elsewhere a policy that goes on."""
     require(mine.round == truth.round, f"{promise}; the rounds are {mine.round}, {truth.round}")
     if mine.late_rewards:
         play(mine, 20)
         require_finite(mine, promise)
     else:
         require_same_knowledge(mine, truth, promise)
+        for one in (mine, truth):  # what is in V alone shows in what is learned next
+            learn_on_time(one, observations(one, int(truth.round) + 9, seed=6))
+        require_same_knowledge(mine, truth, f"{promise}, later too")
 
 
 def _refused(policy: Policy, operation: Operation, call: Callable[[], Any]) -> bool:

@@ -59,7 +59,7 @@ def deciding_is_selecting_and_advancing(policy: Policy) -> None:
 
 
 def late_rewards_count_as_on_time(policy: Policy) -> None:
-    """In any order, alone or in batches, after whole rounds or fractions of them.
+    """In any order, alone or in batches, after whole rounds or fractions, or while one is open.
 
     For every policy that claims it. One that does not says in ``late_rewards`` what it does.
     """
@@ -82,6 +82,10 @@ def late_rewards_count_as_on_time(policy: Policy) -> None:
     )
     for one in single:
         late.update(one.action, one.reward, round=one.round)
+    early = seen[0]  # of the open round, before it closes
+    on_time.update(early.action, early.reward)
+    late.update(early.action, early.reward, round=late.round)
+    late.advance()
     require_same_knowledge(
         late, on_time, "rewards that come late must count as if on time (late_rewards is empty)"
     )
