@@ -1,4 +1,4 @@
-"""AdaptiveLinUCB by the letter: every estimate is a sum over the whole history."""
+"""AdaptiveLinUCB exactly as defined: every estimate is a sum over the whole history."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from oracles import Advance, Event, Floats, Late, Update
 
 ANCHORED, CENTRED = 0, 1
 LEVEL_MEMORIES = [3 * math.sqrt(10) ** h for h in range(5)]
+NOISE_KEPT = 1 - 1 / 200  # per reward, in the sums that the noise level comes from
 
 
 @dataclass
 class Expert:
-    """Its discounts so far, as (clock from which it holds, γ), and how it is judged."""
+    """Its discounts so far as (clock at which γ starts, γ), its weight and its odds."""
 
     discounts: list[tuple[float, float]]
     weight: float
-    ridge: Floats  # the diagonal of Λ, when it was last put in place
+    ridge: Floats  # the diagonal of Λ when it was last restored
     odds: float = 1.0
     restored: float = 0.0
     changes: int = 0
 
     def kept(self, since: float, clock: float) -> float:
-        """What a weight of one at ``since`` has become: the product of all discounts on the way."""
+        """The weight now of an observation with weight 1 at ``since``: the product of discounts."""
         if since > clock:
             return float(self.discounts[-1][1] ** (clock - since))
         ends = [start for start, _ in self.discounts[1:]] + [clock]
@@ -37,11 +38,11 @@ class Expert:
 
 @dataclass(frozen=True)
 class Seen:
-    """An observation: as it is, and as the centred bank sees it, if it does."""
+    """An observation in raw form and in the form of the centred bank, if it has one."""
 
     round: float
     action: Floats
-    reward: float  # less the first one
+    reward: float  # minus the first reward
     x: Floats | None
     y: float
 
@@ -51,10 +52,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of a reward, by every expert of a bank."""
+    """The prediction of a reward by every expert of a bank."""
 
     raw: Floats  # errors at level zero
-    leverage: Floats  # what a level of one adds
+    leverage: Floats  # change of the error per unit of the level
     spread: Floats
     error: Floats
     scale: Floats
@@ -62,7 +63,7 @@ class Prediction:
 
 @dataclass
 class Definition:
-    """The algorithm by the letter: every estimate is a sum over all observations."""
+    """The algorithm exactly as defined: every estimate is a sum over all observations."""
 
     dim: int
     noise: float | None = None
@@ -86,28 +87,31 @@ class Definition:
 
     def __post_init__(self) -> None:
         self.variance = 1.0 if self.noise is None else self.noise**2
-        self.actions: list[Floats] = []  # with the one that is being learned
+        self.actions: list[Floats] = []  # including the one that is being learned
         self.trust = np.full(5, 0.2)  # in the running means
         self.banks = [[Expert([(0.0, 1.0)], 1.0, np.zeros(self.dim))] for _ in range(2)]
 
     # --- Estimates ------------------------------------------------------------------------------
 
     def present(self) -> Floats:
-        """How often each feature was not zero."""
+        """The number of times that each feature was not zero."""
         return np.asarray(np.sum([a != 0 for a in self.actions], axis=0) + np.zeros(self.dim))
 
     def scales(self) -> Floats:
-        """Mean squares of the features where they are not zero."""
+        """Mean square of each feature over the times when it was not zero."""
         squares = np.sum([a * a for a in self.actions], axis=0) + np.zeros(self.dim)
         return np.asarray(squares / np.maximum(1, self.present()))
 
+    def usual_features(self) -> float:
+        """Features of an action that are not zero, on average."""
+        return max(1.0, float(self.present().sum()) / max(1, len(self.actions)))
+
     def prior(self) -> float:
-        """λ of a feature of scale one."""
-        usual = max(1.0, self.present().sum() / max(1, len(self.actions)))
-        return float(0.1 * usual * self.ratio)
+        """λ of a feature with scale 1."""
+        return 0.1 * self.usual_features() * self.ratio
 
     def sums(self, bank: int, j: int) -> tuple[Floats, Floats, Floats]:
-        """Σ w x xᵀ, Σ w y x, and Σ w x where the level is in y."""
+        """Σ w x xᵀ, Σ w y x, and Σ w x if y contains the level."""
         expert = self.banks[bank][j]
         gram, moment, offset = (
             np.zeros((self.dim, self.dim)),
@@ -124,7 +128,7 @@ class Definition:
         return gram, moment, offset
 
     def inverse(self, bank: int, j: int) -> Floats:
-        """V⁻¹ along the features that were ever not zero, and zero elsewhere."""
+        """V⁻¹ for the features that were not zero at least once; zero for the others."""
         expert, known = self.banks[bank][j], np.flatnonzero(self.present())
         ridge = expert.ridge * expert.kept(expert.restored, self.clock)
         V = self.sums(bank, j)[0] + np.diag(ridge)
@@ -134,7 +138,7 @@ class Definition:
         return inverse
 
     def estimate(self, bank: int, j: int) -> Floats:
-        """θ at the level that the bank knows."""
+        """θ at the level of the bank."""
         _, moment, offset = self.sums(bank, j)
         level = self.level() if bank == ANCHORED else 0.0
         return np.asarray(self.inverse(bank, j) @ (moment - level * offset))
@@ -157,7 +161,7 @@ class Definition:
         expert, total, end = self.banks[self.moving][j], 0.0, self.clock
         for start, gamma in reversed(expert.discounts):
             rounds, later = end - start, expert.kept(end, self.clock)
-            # Weights of closed rounds, each at its end: 1 + γ + … + γ^(n − 1).
+            # Weights of closed rounds at the end of each: 1 + γ + … + γ^(n − 1).
             total += later * (rounds if gamma == 1 else (1 - gamma**rounds) / (1 - gamma))
             end = start
         return float(total)
@@ -165,7 +169,7 @@ class Definition:
     # --- Running means --------------------------------------------------------------------------
 
     def mean(self, h: int, latest: float) -> tuple[float, float, Floats]:
-        """Count, mean reward and mean action, by their distance in rounds from the latest."""
+        """Count, mean reward and mean action, discounted by the rounds since the latest reward."""
         kept = [(1 - 1 / LEVEL_MEMORIES[h]) ** (latest - o.round) for o in self.seen]
         count = float(np.sum(kept))
         if count == 0:
@@ -206,24 +210,30 @@ class Definition:
         return np.asarray(np.sqrt(squares))
 
     def decider(self, actions: Floats) -> tuple[int, float]:
-        """Who decides, and its radius: in an audit the auditor, about what it hardly knows."""
+        """The expert that decides, and its radius; in an audit the auditor, if it is unsure."""
         x, radius = self.in_force(self.moving), math.sqrt(self.variance)
         if self.place() < 1 and self.auditor() < x:
             j = self.auditor()
             best = np.argmax(self.bounds(actions, j, 0.4 * radius))
-            if self.unusual(self.widths(actions, j), j)[best] > 1:
+            if self.unusual(actions, self.widths(actions, j), j)[best] > 1:
                 return j, 0.4 * radius
         return x, radius
 
-    def unusual(self, widths: Floats, j: int) -> Floats:
-        return np.asarray(self.remembered(j) * widths**2 / (4 * self.dim))
+    def lengths(self, actions: Floats) -> Floats:
+        """Squared, in units of the features' scales and of what is usual; 1 at least."""
+        known = self.present() > 0
+        squares = np.where(known, actions**2 / np.where(known, self.scales(), 1), actions != 0)
+        return np.maximum(1, squares.sum(axis=1) / self.usual_features())
 
-    def curious(self, widths: Floats, j: int) -> Floats:
-        excess = np.maximum(1, self.unusual(widths, j))
+    def unusual(self, actions: Floats, widths: Floats, j: int) -> Floats:
+        return np.asarray(self.remembered(j) * widths**2 / (4 * self.dim) / self.lengths(actions))
+
+    def curious(self, actions: Floats, widths: Floats, j: int) -> Floats:
+        excess = np.maximum(1, self.unusual(actions, widths, j))
         return np.asarray(widths * np.sqrt(1 + 0.5 * np.log(excess)))
 
     def bounds(self, actions: Floats, j: int, radius: float) -> Floats:
-        widths = self.curious(self.widths(actions, j), j)
+        widths = self.curious(actions, self.widths(actions, j), j)
         return np.asarray(actions @ self.estimate(self.moving, j) + radius * widths)
 
     def scores(self, actions: Floats) -> Floats:
@@ -236,7 +246,7 @@ class Definition:
         away = actions - actions[np.argmax(bounds)]
         squares = np.einsum("ki,ij,kj->k", away, self.inverse(self.moving, j), away)
         squares += (away[:, self.present() == 0] != 0).sum(axis=1) / self.prior()
-        unit = temperature * radius * self.curious(np.sqrt(squares), j)
+        unit = temperature * radius * self.curious(actions, np.sqrt(squares), j)
         gaps = bounds.max() - bounds
         z = np.divide(gaps, unit, out=np.zeros(len(actions)), where=gaps > 0)
         odds = np.exp(-0.5 * z**2)
@@ -282,15 +292,15 @@ class Definition:
         for bank in banks:
             for expert in self.banks[bank]:
                 expert.changes += 1
-        reached = np.flatnonzero(np.cumsum(self.trust[:-1]) >= 0.4)
+        reached = np.flatnonzero(np.cumsum(self.trust[:-1]) > 0.4 - 1e-12)
         self.tracker = int(reached[0]) if len(reached) else 4
 
     def observe(self, action: Floats, reward: float, round: float) -> tuple[Seen, float]:
-        """The observation as both banks see it, and F."""
+        """The observation in the forms of both banks, and F."""
         count, mean, centre = self.mean(self.tracker, max(self.latest(), round))
         if count == 0:
             return Seen(round, action, reward, None, 0.0), 1.0
-        # The centre is the one that `choose` saw; it does not move while nothing arrives.
+        # The centre is the same as in `choose`: it does not move until a reward arrives.
         inflation = 1 + 1 / count
         scale = math.sqrt(inflation)
         return Seen(round, action, reward, (action - centre) / scale, (reward - mean) / scale), (
@@ -322,7 +332,7 @@ class Definition:
         return (1 - share) * of[0] + (share * of[1] if len(of) == 2 else 0.0)
 
     def density(self, error: Floats, scale: Floats) -> Floats:
-        """Student-t, without what all have in common."""
+        """Student-t density, without the factors that all experts share."""
         freedom, tails = self.degrees_of_freedom(), self.tails()
         scale = scale ** min(1.0, 2 * tails.min() / tails.max())
         law = 1 + error**2 / (freedom * self.variance * scale)
@@ -381,7 +391,7 @@ class Definition:
         return float(w @ likelihood)
 
     def share(self, count: int) -> Floats:
-        """0.6 for the last expert, the rest as 1, 1/2, 1/3, … for the others, longest first."""
+        """0.6 for the last expert; the others share 0.4 as 1, 1/2, 1/3, …, the longest first."""
         if count == 1:
             return np.ones(1)
         others = 1.0 / np.arange(count - 1, 0, -1)
@@ -396,9 +406,9 @@ class Definition:
         return np.asarray(1.5 * 0.999 ** len(self.fourths) + recent)
 
     def degrees_of_freedom(self) -> float:
-        """Of the noise estimate, or of the t law with the lighter tail if those are fewer."""
+        """Those of the noise estimate, or of the t law with the lighter tail if they are fewer."""
         kurtosis = 2 * self.tails().min()
-        most = float(np.sum(0.99 ** np.arange(len(self.residuals)))) + 1.0
+        most = float(np.sum(NOISE_KEPT ** np.arange(len(self.residuals)))) + 1.0
         return most if kurtosis <= 3 else min(most, 4 + 6 / float(kurtosis - 3))
 
     def measure_noise(self, residual: float, above: bool) -> None:
@@ -406,14 +416,14 @@ class Definition:
         if seen == 1:
             return
         self.residuals.append(residual)
-        recent = 0.99 ** np.arange(seen - 1, -1, -1.0)
+        recent = NOISE_KEPT ** np.arange(seen - 1, -1, -1.0)
         rewards = np.array(self.rewards) - self.origin
         centre = recent @ rewards / recent.sum()
         usual = float(recent @ (rewards - centre) ** 2 / recent.sum())
         if len(set(self.rewards)) == 1:
             return
         lean = self.dim * 2.0 ** (-(seen - 1) / self.dim)
-        weights = 0.99 ** np.arange(len(self.residuals) - 1, -1, -1.0)
+        weights = NOISE_KEPT ** np.arange(len(self.residuals) - 1, -1, -1.0)
         mixed = float(weights @ np.array(self.residuals)) + lean * usual
         variance = max(mixed / (float(weights.sum()) + lean), 1e-12 * usual)
         if self.noise is None:
@@ -433,7 +443,7 @@ class Definition:
         self.restore_due(False)
 
     def restore_due(self, new: bool) -> None:
-        """Put Λ in place where half a memory has passed, or as long as before the last time."""
+        """Restore Λ after half a memory, or when the clock has doubled since the last time."""
         for bank in self.banks:
             for j, expert in enumerate(bank):
                 passed = self.clock - expert.restored

@@ -54,7 +54,9 @@ def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) ->
     assert policy.level_moves == bool(truth.moving)
     assert_close(policy.theta, truth.theta(), "theta")
     x = truth.in_force(truth.moving)
-    assert_close(policy.widths(actions), truth.curious(truth.widths(actions, x), x), "widths")
+    assert_close(
+        policy.widths(actions), truth.curious(actions, truth.widths(actions, x), x), "widths"
+    )
     assert_close(policy.scores(actions), truth.scores(actions), "scores")
     assert policy.detections == tuple(truth.detections)
     assert policy.round == truth.clock + 1

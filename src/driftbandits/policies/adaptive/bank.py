@@ -92,17 +92,21 @@ def lanes_in_use(s: State) -> int:
 
 
 @lean_kernel
-def prior_variance(s: State, ridge: float) -> float:
-    """1/λ of a coordinate whose mean square is one: 1/(ridge · k̄ · σ̂²/ρ̂²).
-
-    k̄ is the number of coordinates of an action that are not zero, on average: so the predicted
-    rewards of actions vary by ρ̂²/ridge before anything is learned, whatever d is.
-    """
+def features_per_action(s: State) -> float:
+    """k̄, the mean number of coordinates of an action that are not zero."""
     present = 0.0
     for i in range(s.features.shape[1]):
         present += s.features[1, i]
-    usual = max(1.0, present / max(1.0, s.counters[OBSERVATIONS]))
-    return float(1.0 / (ridge * usual * s.counters[RATIO]))
+    return max(1.0, present / max(1.0, s.counters[OBSERVATIONS]))
+
+
+@lean_kernel
+def prior_variance(s: State, ridge: float) -> float:
+    """1/λ of a coordinate whose mean square is one: 1/(ridge · k̄ · σ̂²/ρ̂²).
+
+    So the predicted rewards of actions vary by ρ̂²/ridge before anything is learned, whatever d is.
+    """
+    return float(1.0 / (ridge * features_per_action(s) * s.counters[RATIO]))
 
 
 @lean_kernel

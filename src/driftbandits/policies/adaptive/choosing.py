@@ -11,9 +11,9 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.compiling import entry_point, lean_kernel, precise_kernel, row_kernel
 from ...core.elementary import log
-from ...core.linalg import argmax, column_quadratic, scale, subtract
+from ...core.linalg import argmax, clear, column_quadratic, scale, subtract
 from .audits import audit_place, auditor
-from .bank import is_zero, prior_variance
+from .bank import features_per_action, is_zero, prior_variance
 from .learning import Parameters
 from .level import level_of
 from .plane import squares_in_plane
@@ -98,14 +98,6 @@ def _squares_by_panels(
         _add_level(squares, unit, leverage, variance)
 
 
-@precise_kernel
-def widen(squares: Array, rounds: float, curiosity: float) -> None:
-    """Widths from their squares: w √(1 + curiosity · log⁺(rounds · w²))."""
-    for k in range(squares.size):
-        unusual = log(max(1.0, rounds * squares[k]))
-        squares[k] = np.sqrt(squares[k] * (1.0 + curiosity * unusual))
-
-
 @lean_kernel
 def excess_factor(s: State, x: int, c: float) -> float:
     """n/(4c): what squared widths of expert ``x`` are multiplied by to see how unusual they are.
@@ -116,14 +108,66 @@ def excess_factor(s: State, x: int, c: float) -> float:
     return float(s.facts[x, REMEMBERED] / (UNUSUAL * c))
 
 
+@row_kernel
+def _add_squares(column: Array, factor: float, out: Array) -> None:
+    """out ← out + factor · column²."""
+    for k in range(out.size):
+        out[k] += factor * (column[k] * column[k])
+
+
 @lean_kernel
-def reward_curiosity(p: Parameters, s: State, x: int, squares: Array) -> None:
-    """Widths from their squares, wider where less is known: w ← w √(1 + β log⁺(n w²/(4c))).
+def lengths_of(features: Array, usual: float, columns: Array, out: Array) -> None:
+    """ℓ² = Σ_i a_i²/s_i over k̄ for all columns (d, K): how long actions are beside those played.
+
+    ``features`` are those of the state, and ``usual`` is k̄. A new coordinate has no scale yet.
+    """
+    clear(out)
+    for i in range(columns.shape[0]):
+        if features[1, i] > 0.0:
+            _add_squares(columns[i], features[1, i] / (features[0, i] * usual), out)
+            continue
+        for k in range(out.size):
+            out[k] += 0.0 if is_zero(columns[i, k]) else 1.0 / usual
+
+
+@precise_kernel
+def _widen(squares: Array, lengths: Array, factor: float, curiosity: float) -> None:
+    for k in range(squares.size):
+        unusual = log(max(1.0, factor * squares[k] / max(1.0, lengths[k])))
+        squares[k] = np.sqrt(squares[k] * (1.0 + curiosity * unusual))
+
+
+@lean_kernel
+def widen(
+    features: Array,
+    usual: float,
+    factor: float,
+    curiosity: float,
+    columns: Array,
+    scratch: Array,
+    squares: Array,
+) -> None:
+    """Widths from squares, wider where less is known: w ← w √(1 + β log⁺(n w²/(4c ℓ²))), ℓ ≥ 1.
 
     An arm that was dropped early gets wider as n grows, and so does one that is new (as in MOSS;
-    Audibert, Bubeck, 2009).
+    Audibert, Bubeck, 2009). An action that is ℓ times as long is ℓ times as wide, however well its
+    direction is known. ``factor`` is n/(4c).
     """
-    widen(squares, excess_factor(s, x, p.coordinates), p.curiosity)
+    width = scratch.shape[1]
+    for start in range(0, squares.size, width):
+        part = squares[start : start + width]
+        lengths = scratch[1, : part.size]
+        lengths_of(features, usual, columns[:, start : start + part.size], lengths)
+        _widen(part, lengths, factor, curiosity)
+
+
+@lean_kernel
+def reward_curiosity(
+    p: Parameters, s: State, x: int, columns: Array, scratch: Array, squares: Array
+) -> None:
+    """`widen` the squares of expert ``x``; the first row of ``scratch`` is left alone."""
+    factor = excess_factor(s, x, p.coordinates)
+    widen(s.features, features_per_action(s), factor, p.curiosity, columns, scratch, squares)
 
 
 @lean_kernel
@@ -168,7 +212,7 @@ def upper_bounds(
     """scores ← aᵀθ_x + radius · w(a) for all columns (d, K), w with what curiosity adds."""
     bank = x % 2
     squares_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, scores)
-    reward_curiosity(p, s, x, scores)
+    reward_curiosity(p, s, x, columns, scratch, scores)
     scale(scores, radius)
     add_estimates(s, x, columns, scores)
 
@@ -176,9 +220,10 @@ def upper_bounds(
 @lean_kernel
 def little_known(p: Parameters, s: State, x: int, column: Array, scratch: Array) -> bool:
     """Whether expert ``x`` knows an action (d, 1) much less than those it has seen played."""
-    square, bank = scratch[0, :1], x % 2
+    square, length, bank = scratch[0, :1], scratch[1, :1], x % 2
     squares_from(p, s, x, s.centres[bank], level_precision(s, bank), column, scratch, square)
-    return bool(excess_factor(s, x, p.coordinates) * square[0] > 1.0)
+    lengths_of(s.features, features_per_action(s), column, length)
+    return bool(excess_factor(s, x, p.coordinates) * square[0] > max(1.0, length[0]))
 
 
 @lean_kernel

@@ -82,7 +82,7 @@ MOST_AGAINST = 1.0
 MOST_LEAN = 28.0  # evidence beyond this is not kept, so that it can turn within a few dozen rewards
 TRACKER_SHARE = 0.4  # as for the expert in force: too long a memory costs more than too short a one
 NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; squares of that must not vanish
-ROUNDING = 1e-12  # a count of rewards below this is what subtracting has left
+ROUNDING = 1e-12  # a count of rewards below this is what subtracting has left; and see `track`
 LOOSE = 1.0  # κ is at most this while the level moves: the fixed level is as good as one reward
 
 
@@ -164,7 +164,7 @@ def track(s: State, action: Array, reward: float, age: float) -> None:
     total, found = 0.0, LEVELS - 1
     for h in range(LEVELS - 1):
         total += s.trackers[h, TRACKER_WEIGHT]
-        if total >= TRACKER_SHARE:
+        if total > TRACKER_SHARE - ROUNDING:  # two of five equal weights are a tie
             found = h
             break
     s.counters[TRACKER] = found

@@ -19,7 +19,7 @@ from ..base import Policy
 from ..inputs import action_rows
 from ..problem import Problem
 from ..stateful import LARGEST_BOUND
-from .bank import prior_variance
+from .bank import features_per_action, prior_variance
 from .choosing import choose, excess_factor, level_precision, spread_out_entry, widen_entry
 from .learning import Parameters, advance, amend, fits, forget, learn
 from .level import fixed_level, level_of
@@ -107,7 +107,8 @@ class AdaptivePolicy(Policy):
             sooner; what an audit may try is limited by what the auditor has forgotten.
         audit_radius: Widths in audits, in units of those in other rounds.
         false_alarms: α; a correct expert is overwritten about α log T times in T rounds.
-        noise_memory: Rewards over which the noise level is taken, since it may change too.
+        noise_memory: Rewards over which the noise level is taken. Fewer follow a noise level that
+            changes sooner; more judge the experts better.
         tail_memory: Rewards over which its tails are taken: fourth powers need more of them.
     """
 
@@ -133,7 +134,7 @@ class AdaptivePolicy(Policy):
     audit_radius: float = 0.4
     curiosity: float = 0.5
     false_alarms: float = 0.05
-    noise_memory: float = 100.0
+    noise_memory: float = 200.0
     tail_memory: float = 1000.0
 
     @classmethod
@@ -210,7 +211,8 @@ class AdaptivePolicy(Policy):
         ‖a − ā‖ in V_x⁻¹ with the level's uncertainty, and more where an action is little known.
         """
         rows = action_rows(self.dim, actions, none=True)
-        out = np.empty(len(rows))
+        columns, out = np.array(rows.T, order="C"), np.empty(len(rows))
+        scratch = np.empty((self.dim + 2, max(1, len(rows))))
         with self._alone():
             state, x, bank = self._state, self._in_force, self._bank
             spread_out_entry(
@@ -221,11 +223,19 @@ class AdaptivePolicy(Policy):
                 state.slopes[x],
                 float(level_precision(state, bank)),
                 prior_variance(state, float(self.ridge)),
-                np.array(rows.T, order="C"),
-                np.empty((self.dim + 2, max(1, len(rows)))),
+                columns,
+                scratch,
                 out,
             )
-            widen_entry(out, excess_factor(state, x, float(self._c)), float(self.curiosity))
+            widen_entry(
+                state.features,
+                features_per_action(state),
+                excess_factor(state, x, float(self._c)),
+                float(self.curiosity),
+                columns,
+                scratch,
+                out,
+            )
         return out
 
     def _theta(self) -> Array:

@@ -37,7 +37,7 @@ def weigh_actions(
         widths, some = scratch[0, : part.size], columns[:, start : start + part.size]
         # The level is common to both actions, so its uncertainty plays no part.
         squares_from(p, s, x, columns[:, best], np.inf, some, scratch, widths)
-        reward_curiosity(p, s, x, widths)
+        reward_curiosity(p, s, x, some, scratch, widths)
         for k in range(part.size):
             gap = largest - part[k]
             unit = p.temperature * radius * widths[k]
