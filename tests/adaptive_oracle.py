@@ -223,7 +223,7 @@ class Definition:
         """Squared, in units of the features' scales and of what is usual; 1 at least."""
         known = self.present() > 0
         squares = np.where(known, actions**2 / np.where(known, self.scales(), 1), actions != 0)
-        return np.maximum(1, squares.sum(axis=1) / self.usual_features())
+        return np.asarray(np.maximum(1, squares.sum(axis=1) / self.usual_features()))
 
     def unusual(self, actions: Floats, widths: Floats, j: int) -> Floats:
         return np.asarray(self.remembered(j) * widths**2 / (4 * self.dim) / self.lengths(actions))

@@ -243,11 +243,11 @@ X, Y = OneHot(["a"]), Number(0, 1)
         ({"action": {"x": X}, "terms": []}, "action feature 'x' must be in a term; declare it"),
         (
             {"action": {"x": X}, "terms": [Term(action="y")]},
-            "terms: 'y' is no feature of the action; there are: x",
+            "terms: 'y' is not a feature of the action; there are: x",
         ),
         (
             {"action": {"x": X, "z": Ignored()}, "terms": [Term(action=["x", "z"])]},
-            "terms: 'z' is no feature of the action; there are: x",
+            "terms: 'z' is not a feature of the action; there are: x",
         ),
         (
             {"action": {"x": X}, "context": {"y": Y}, "terms": [Term(action="x")]},

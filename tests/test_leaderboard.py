@@ -460,7 +460,7 @@ def test_a_trace_and_its_picture() -> None:
     settled, after = frame["memory"][29], frame["memory"][35]
     assert settled > 100 > after
     last = frame.iloc[-1]
-    assert abs(last["theta_1"] - last["true_1"]) < 2 * last["half_1"]
+    assert abs(last["theta_1"] - last["true_1"]) < 2 * last["half_1"] < 3
     assert (frame["half_1"] > 0).all()
     assert [axes.get_ylabel() for axes in plot_adaptive(frame).axes] == [
         "parameter",

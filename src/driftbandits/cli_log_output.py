@@ -12,22 +12,14 @@ from typing import Any
 
 import click
 import pandas as pd
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from .cli_log_options import Command
+from .cli_shared import PROGRESS_COLUMNS, console
 from .core.storage import atomic_write
 from .logs.reading import LogReader
 from .logs.reading import Progress as Report
 from .logs.rows import say_open
-
-console = Console(stderr=True)
-_COLUMNS = (
-    TextColumn("{task.description}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TimeRemainingColumn(),
-)
 
 
 def out_folder(what: str) -> Callable[[Command], Command]:
@@ -50,7 +42,7 @@ def part(folder: Path | None, name: str) -> Path | None:
 @contextmanager
 def bar(words: str) -> Iterator[Report]:
     """A progress bar, as the ``progress`` function of a question."""
-    with Progress(*_COLUMNS, console=console, transient=True) as shown:
+    with Progress(*PROGRESS_COLUMNS, console=console, transient=True) as shown:
         task = shown.add_task(words, total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)
 

@@ -1,4 +1,4 @@
-"""Shared by the commands that simulate: an option type, the console, progress columns."""
+"""Shared by commands: an option type, the console, progress columns."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Score(NamedTuple):
     @property
     def row(self) -> Row:
         """A row for the results of all sections."""
-        regrets = f"{_regret(self.ours)} beside {_regret(self.best)} at memory {self.memory}"
+        regrets = f"{_regret(self.ours)} and {_regret(self.best)} at memory {self.memory}"
         return Row(self.section, self.title, "ratio, 95% interval", "", *self.ratio, note=regrets)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from threading import RLock
 from typing import Any, Self, cast
 
@@ -267,7 +267,7 @@ class Agent:
     def switch(self, mode: Mode) -> None:
         """Go from shadow to live, or back. What was learned stays."""
         one_of("mode", mode, MODES)
-        self._options.mode = mode
+        self._options = replace(self._options, mode=mode)
 
     @locked
     def changed(self, *, floor: float, options: Mapping[str, Any]) -> Agent:
@@ -372,7 +372,7 @@ class Agent:
         return choice
 
     def _prediction(self, row: Array) -> float | None:
-        """The reward that the policy expects, in one of 16 decisions: it costs as much as one."""
+        """The reward that the policy expects; in every 16th decision, since it takes as long."""
         if self._decided % PREDICTED_EVERY or not hasattr(self._policy, "theta"):
             return None
         return float(self._policy.theta @ row) + float(getattr(self._policy, "level", 0.0))

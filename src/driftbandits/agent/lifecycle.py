@@ -17,7 +17,7 @@ class Lifecycle:
     """Decisions from opening to closing, and the time.
 
     Attributes:
-        clock: The time, in rounds of the policy.
+        clock: The latest time, in the caller's unit, and the length of a round.
         open: Decisions that wait for their rewards.
         settling: When assumed rewards are final enough to judge by.
         just_closed: The decisions that the last `move` or `drop` closed, in order.

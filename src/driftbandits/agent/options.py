@@ -15,7 +15,7 @@ Mode = Literal["live", "shadow"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """All arguments of `Agent` except ``features`` and ``policy``; see there."""
 
@@ -39,7 +39,7 @@ class Options:
             finite("default", self.default)
         if self.round_length is not None:
             positive("round_length", self.round_length)
-        self.wait = float(self.wait)
+        object.__setattr__(self, "wait", float(self.wait))
 
     @property
     def learning(self) -> Learning:

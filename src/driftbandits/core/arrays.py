@@ -103,7 +103,7 @@ def numbers(name: str, value: Any) -> Array:
 
 
 def number(name: str, value: Any) -> float:
-    """``value`` as one float, finite or not; what `numbers` refuses is refused."""
+    """``value`` as one float, finite or not. Refuses what `numbers` refuses."""
     array = numbers(name, value)
     if array.ndim > 0:
         raise ValueError(f"{name} must be one number, got shape {array.shape}")
@@ -111,7 +111,7 @@ def number(name: str, value: Any) -> float:
 
 
 def observations(dim: int, actions: Any, rewards: Any) -> tuple[Array, Array]:
-    """An action (d,) and its reward, or (n, d) and (n,), as (n, d) and (n,) of whatever values."""
+    """An action (d,) and its reward, or (n, d) and (n,), as (n, d) and (n,); values unchecked."""
     rows, values = numbers("actions", actions), numbers("rewards", rewards)
     shape = rows.shape
     if rows.ndim == 1:

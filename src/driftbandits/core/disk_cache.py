@@ -72,7 +72,7 @@ def _say_once(problem: str) -> None:
 
 
 class _NoCache(_NumbaNoCache):  # type: ignore[misc]
-    """Stands in if nothing can be cached; warns at the first call, not on import."""
+    """Used if nothing can be cached; warns at the first call, not on import."""
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
         _say_once(

@@ -18,8 +18,8 @@ Optional; each has a default:
         choice if the sums have changed, perhaps more often: it depends on the state alone, and
         draws nothing
     begin_look(parameters, state) -> number, end_look(parameters, state, number)
-        called before and after a `prepare` that is for a property, where something has to be put
-        back so that later decisions stay the same
+        called before and after a `prepare` for a property; they restore what would change later
+        decisions. `end_look` gets the number that `begin_look` returned
     propensities(parameters, state, columns, scratch, scores, rule, chances)
         fill ``chances`` (K,) with the probability that `choose` picks each column; called after
         `choose` has filled ``scores`` and returned ``rule``. NaN where there is no closed form.
@@ -77,18 +77,18 @@ def nothing_to_prepare(parameters: Any, state: Any) -> None:
 
 @lean_kernel
 def begin_any_look(parameters: Any, state: Any) -> float:
-    """For policies whose `prepare` leaves nothing behind that later ones read."""
+    """For policies whose `prepare` does not affect later decisions."""
     return 0.0
 
 
 @lean_kernel
 def end_any_look(parameters: Any, state: Any, begun: float) -> None:
-    """For these policies too."""
+    """Like `begin_any_look`: does nothing."""
 
 
 @lean_kernel
 def late_is_no_matter(parameters: Any, state: Any, age: float) -> None:
-    """For policies to which late observations make no difference."""
+    """For policies that keep no count of late observations."""
 
 
 @lean_kernel

@@ -244,7 +244,7 @@ def pack(events: Iterable[Event], *, dim: int) -> Packed:
 def pack_with_starts(events: Iterable[Event], *, dim: int) -> tuple[Packed, Integers]:
     """Events as arrays, and the first entry of each event.
 
-    What a call would refuse whatever the policy knows is refused here, by the number of the event.
+    Raises the errors that every policy would raise, with the number of the event.
     """
     builder, starts = _Builder(dim), list[int]()
     for i, event in enumerate(events):

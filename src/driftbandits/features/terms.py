@@ -101,7 +101,7 @@ def products(side: str, names: Names, declared: Collection[str]) -> list[Product
     for name in (name for product in chosen for name in product):
         if name not in declared:
             listed = ", ".join(declared) or "none"
-            raise ValueError(f"terms: {name!r} is no feature of the {side}; there are: {listed}")
+            raise ValueError(f"terms: {name!r} is not a feature of the {side}; there are: {listed}")
     return chosen if names else [()]
 
 

@@ -21,7 +21,7 @@ class FromTransformer:
     transformer transforms these rows. It also handles unknown names and unseen values, in its own
     way.
 
-    A vector x of the transformer becomes x · bound/max(norm, ‖x‖), so that none is longer than the
+    A vector x of the transformer becomes x · bound/max(norm, ‖x‖), so no vector is longer than the
     bound. A fitted transformer cannot be written as JSON, so `to_dict` refuses. To load a saved
     agent, pass the same transformer again.
 

@@ -74,19 +74,18 @@ def block_length(dim: int, gamma: float, restore: float) -> float:
 
 @lean_kernel
 def serves(age: float, dim: int) -> bool:
-    """Whether decisions can use a factor of this age; if not, it has to be made.
+    """Whether decisions can use a factor of this age; if not, it must be computed.
 
-    Rank-one changes leave rounding behind; a fresh factor after some d of them bounds it and costs
-    no more than they do. Age −1 is that of no factor, and −2 − n that of one made for a property
-    and changed n times: whoever looks again can use it, and decisions are the same as if nobody
-    had looked.
+    Rank-one changes leave rounding behind. A new factor after about d of them bounds the rounding
+    and costs no more than they do. Age −1: there is no factor. Age −2 − n: a factor that was
+    computed for a property and has changed n times since. Later readings use it; decisions do not.
     """
     return 0.0 <= age < 32.0 + dim
 
 
 @lean_kernel
 def other_age(age: float) -> float:
-    """The age of a decision's factor as that of one made for a property, and the other way."""
+    """Convert the age of a factor between decisions (n) and properties (−2 − n)."""
     return -2.0 - age
 
 
@@ -198,8 +197,8 @@ def _store(
 
     A row in the order of rounds goes to the ring ``history``: O(d). Any other row goes to the heap
     ``belated``: O(d log n). Row 1 of the heap is the earliest. Row 0 is a header: its first entry
-    is the number of rows in the heap. In the place of the reward it has Σ|r| over all rows of ring
-    and heap; in the place of the round, the largest value of Σ|r| since the last fresh summation.
+    is the number of rows in the heap. Its entry for the reward is Σ|r| over all rows of ring and
+    heap. Its entry for the round is the largest Σ|r| since the last fresh summation.
     """
     count_reward(belated, abs(reward))
     capacity, dim = history.shape[0], action.size

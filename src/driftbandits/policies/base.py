@@ -354,7 +354,7 @@ class Policy(Stateful):
     def with_provisional_rewards(self, provisional: bool) -> Self:
         """This policy, with rewards that are, or are not, provisional when they are learned.
 
-        This matters only to policies that use rewards for more than learning, such as tests. All
+        This matters only to policies that also judge by rewards, for instance their memories. All
         other policies return themselves.
         """
         return self

@@ -56,14 +56,14 @@ class LinearPolicy(Policy):
         """The up-to-date estimate, which the next decision will use; within `_alone`."""
 
     def _theta(self) -> Array:
-        """θ̂ of `_fit`, for those who read nothing else."""
+        """θ̂ alone, for the property `theta`."""
         return self._fit().theta
 
     @property
     def theta(self) -> Array:
         """The estimate θ̂, shape (d,)."""
         packed = self._packed
-        claim_entry(packed)  # as `_alone` does, without an object that takes longer than the rest
+        claim_entry(packed)  # the same as `with self._alone()`, but faster
         try:
             return self._theta().copy()
         finally:

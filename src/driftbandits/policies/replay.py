@@ -51,7 +51,7 @@ def apply(policy: Policy, event: Event) -> Decision | int | None:
             policy.update(actions, rewards)
         case Learn(action, reward, round):
             if round is None:  # the call would close the open round
-                raise ValueError("round must be that of the reward, got None; or use Update")
+                raise ValueError("round must be a number, got None; for the open round use Update")
             policy.update(action, reward, round=round)
         case Amend(action, round, old, new):
             policy.amend(action, round=round, old=old, new=new)
@@ -75,7 +75,7 @@ def replay(policy: Policy, events: Iterable[Event] | Packed) -> Outcomes:
 
 
 def _replay(policy: Policy, table: Packed, starts: Any) -> Outcomes:
-    """Run entries; event i begins at ``starts[i]``. Outcomes are those of entries."""
+    """Run entries; event i begins at ``starts[i]``. Returns one outcome per entry."""
     count = len(table.kinds)
     chosen, chances = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
     arrays = policy._packed

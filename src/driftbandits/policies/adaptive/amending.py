@@ -1,16 +1,16 @@
-"""What was learned, changed afterwards: a reward that turned out otherwise, a coordinate cleared.
+"""Changes to what was learned: correct a reward, or clear a coordinate.
 
-The sums of the anchored bank and of the running means change exactly. How an observation was
-centred is not kept: the centred bank takes it as its distance from the longest running mean of
-today.
+The sums of the anchored bank and of the running means change exactly. The state does not store how
+an observation was centred. So the centred bank uses its distance from the present longest running
+mean.
 
-What judges is changed as well as it can be. An expert that holds an observation at weight w
-predicts it with error e and q = xᵀV⁻¹x. Had it not seen the observation, these would be
+Weights, odds and noise change approximately. An expert that holds an observation with weight w
+predicts it with error e and q = xᵀV⁻¹x. Without the observation, these would be
 
     e / (1 − wq)      q / (1 − wq)
 
-(Sherman and Morrison), and likewise for what it makes of the level. For the old reward, this is
-what it was judged by, but for what was learned since.
+(Sherman and Morrison). The same holds for u, the leverage of the level. For the old reward, these
+are the numbers by which the expert was judged, apart from what it has learned since.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ from .state import (
 )
 from .weights import bank_in_force, multiply_by_laws
 
-# 1 − wq is above zero but for rounding, which the division must not blow up.
+# 1 − wq is positive, apart from rounding. A division by it must not enlarge rounding errors.
 LEAST_REST = 1e-9
 
 
 @lean_kernel
 def row_of(s: State, bank: int, action: Array) -> float:
-    """Write the action as ``bank`` would see it to ``rows``; returns √F, what y is divided by."""
+    """Write the action as ``bank`` sees it now to ``rows``; returns √F, by which y is divided."""
     longest = s.trackers[LEVELS - 1]
     if bank == ANCHORED or longest[TRACKED] == 0.0:
         for i in range(action.size):
@@ -94,9 +94,9 @@ def change_reward(
     age: float,
     judged: bool,
 ) -> float:
-    """Put ``new`` in the place of ``old`` in all sums; returns by how much the residual changes.
+    """Replace ``old`` by ``new`` in all sums; returns the change of the residual.
 
-    ``share`` is the row of the anchored expert in force, which the level is learned from.
+    ``share`` is the row of the anchored expert in force, from which the level is learned.
     ``judged`` says whether the experts were judged by the old reward.
     """
     gained = 0.0
@@ -117,7 +117,7 @@ def change_reward(
 
 @lean_kernel
 def _seen_again(s: State, bank: int, reward: float) -> float:
-    """A reward as ``bank`` would see it, but for √F."""
+    """The reward as ``bank`` sees it now, before the division by √F."""
     y, longest = reward - s.counters[ORIGIN], s.trackers[LEVELS - 1]
     if bank == CENTRED and longest[TRACKED] > 0.0:
         y -= longest[TRACKED_REWARDS] / longest[TRACKED]
@@ -126,7 +126,7 @@ def _seen_again(s: State, bank: int, reward: float) -> float:
 
 @lean_kernel
 def leave_out(s: State, e: int, bank: int, weight: float) -> None:
-    """Error and scale of the last row by expert ``e``, had it not learned it at ``weight``."""
+    """Write ERROR and SCALE of the last row as if expert ``e`` did not hold it with ``weight``."""
     forecast = s.forecasts[bank, :, e // 2]
     rest = max(1.0 - weight * forecast[SPREAD], LEAST_REST)
     forecast[ERROR] = (forecast[RAW] - level_of(s, bank) * forecast[LEVERAGE]) / rest
@@ -137,7 +137,7 @@ def leave_out(s: State, e: int, bank: int, weight: float) -> None:
 
 @lean_kernel
 def predict_again(s: State, c: float, action: Array, reward: float, age: float) -> None:
-    """Let every expert predict a reward that it has learned, as if it had not."""
+    """Let every expert predict a reward that it has learned, as if it had not learned it."""
     for bank in range(2):
         deviation = row_of(s, bank, action)
         y = _seen_again(s, bank, reward) / deviation
@@ -159,7 +159,7 @@ def _change_bank(
     age: float,
     judged: bool,
 ) -> float:
-    """Correct the sums of a bank, and judge its experts by the new reward if the old one was."""
+    """Correct the sums of a bank; if ``judged``, judge experts by ``new`` instead of ``old``."""
     x, freedom, phi = s.rows[bank], degrees_of_freedom(s), scale_power(s)
     y, difference = _seen_again(s, bank, old), (new - old) / deviation
     before = after = 0.0
@@ -186,7 +186,7 @@ def _change_bank(
 
 @lean_kernel
 def _weigh_again(s: State, bank: int) -> None:
-    """Multiply weights and odds by ratios of likelihoods, whose logarithms LAW holds so far."""
+    """Multiply weights and odds by likelihood ratios; LAW holds their logarithms on entry."""
     count, laws, largest = int(s.counters[EXPERTS]), s.forecasts[bank, LAW], -np.inf
     for j in range(count):
         largest = max(largest, laws[j])
@@ -209,9 +209,10 @@ def change_noise(
     tail_memory: float,
     known: bool,
 ) -> None:
-    """Replace a squared residual and a reward in the sums that σ̂ and κ̂ come from.
+    """Replace a squared residual and a reward in the sums behind σ̂ and κ̂.
 
-    They fade by the observation. The age in rounds stands for the number of observations since.
+    These sums fade with every observation. The number of observations since then is not stored, so
+    the age in rounds is used instead.
     """
     n, passed = s.counters, max(age, 0.0)
     faded = (1.0 - 1.0 / noise_memory) ** passed
@@ -231,7 +232,7 @@ def change_noise(
 
 @lean_kernel
 def forget_along(s: State, mask: Array) -> None:
-    """Clear the sums of all experts and means along the coordinates of ``mask``: they are new."""
+    """Clear the sums of all experts and means along ``mask``: its coordinates are new again."""
     for part in range(2):
         clear_entries(mask, s.features[part])
     for h in range(LEVELS):
@@ -250,7 +251,7 @@ def forget_along(s: State, mask: Array) -> None:
 
 @lean_kernel
 def _invert_without(mask: Array, inverse: Array) -> None:
-    """The inverse of V without the coordinates of ``mask``: P − p pᵀ/p_i, for each of them."""
+    """Remove the coordinates i of ``mask`` from V; V⁻¹ = P becomes P − p pᵀ/p_i, p its column i."""
     for i in range(mask.size):
         pivot = inverse[i, i]
         if mask[i] == 0.0 or pivot == 0.0:

@@ -1,7 +1,7 @@
-"""Audits: now and then an expert of shorter memory may try again what it has forgotten.
+"""Audits: from time to time, an expert of shorter memory may retry an action that it has forgotten.
 
-What nobody plays, nobody sees change. Where actions are fresh in every round, nothing is forgotten
-in this sense, and audits cost nothing.
+If an action is never played, its changes stay unseen. If actions are new in every round, no action
+is forgotten in this sense, and audits cost nothing.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from .state import DISCOUNT, EXPERTS, GROWTH, RATIO, State
 
-CYCLE = 2.0**20  # audits after which their places recur; squares stay exact
+CYCLE = 2.0**20  # places repeat after this many audits, so that squares stay exact
 GOLDEN = 0.6180339887498949  # (√5 − 1)/2
 
 
 @lean_kernel
 def audit_place(s: State, every: float) -> float:
-    """A number in [0, 1) that differs from audit to audit; 1 in rounds that are none.
+    """A number in [0, 1) that differs from audit to audit; 1 if this round is no audit.
 
-    Of ``every`` rounds one is an audit. Which one follows the squares times the golden ratio, which
-    keep no step with anything: what recurs at a regular pace is audited in all its phases. The
-    multiples of the ratio fill the unit interval evenly, which is what the number is for.
+    One of ``every`` rounds is an audit. In the k-th such period, its position is
+    ⌊every · frac(φk²)⌋, with the golden ratio φ = (√5 − 1)/2. These positions follow no regular
+    pattern, so anything that recurs regularly is audited in all its phases. The number returned is
+    frac(φk). These numbers fill [0, 1) evenly, as `auditor` needs.
     """
     period = np.floor(s.counters[CLOCK] / every)
     folded = period % CYCLE
@@ -36,10 +37,10 @@ def audit_place(s: State, every: float) -> float:
 
 @lean_kernel
 def auditor(s: State, c: float, bank: int, place: float) -> int:
-    """Row of the first expert of memory G^{¼ − v} (c n)^{2/3} √(σ̂/ρ̂) or more, v the ``place``.
+    """Row of the first expert with memory G^{¼ − v} (c n)^{2/3} √(σ̂/ρ̂) or more, v = ``place``.
 
-    Memories are a factor G apart, v is spread evenly over [0, 1): the two around the formula take
-    turns, and on average it is met.
+    Memories are a factor G = GROWTH apart, and v is spread evenly over [0, 1). So the two experts
+    around (c n)^{2/3} √(σ̂/ρ̂) take turns.
     """
     last = int(s.counters[EXPERTS]) - 1
     rounds = s.counters[CLOCK] + 1.0

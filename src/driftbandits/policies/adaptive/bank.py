@@ -1,28 +1,28 @@
 """Discounted least squares, one expert per memory, in two banks that see rewards differently.
 
-Expert j forgets with memory m_j = 2c·4^j, that is γ_j = 1 − 1/m_j, and the last one not at all.
-c is the number of coordinates, d, unless more were added later. Each expert has
+Expert j has memory m_j = 2c·4^j and discount γ_j = 1 − 1/m_j. The last expert never forgets. c is
+the number of coordinates: d, unless more were added later. Each expert has
 
     V_j = Σ w_j(s) x_s x_sᵀ + Λ_j      θ_j(μ) = V_j⁻¹ (Σ w_j(s) y_s x_s − μ Σ w_j(s) x_s)
 
 In the anchored bank x is the action, y the reward, and μ the level. In the centred bank x and y are
 distances from running means (`driftbandits.policies.adaptive.level`), and there is no second sum.
 
-A memory longer than the past is none, so a bank starts with the last expert alone, which splits
-in two whenever the clock reaches the next memory. An expert may also be overwritten by a shorter
-one. Until its birth at m_j an expert did not forget, and before an overwriting its past is that of
-its source: so w_j(s) is known for every round s, and a late reward enters at the weight that it
-would have by now. A log of the last overwritings is what that takes.
+A memory longer than the past forgets nothing. So a bank starts with the last expert alone, which
+splits in two whenever the clock reaches the next memory. Also, an expert of shorter memory may
+overwrite an expert. w_j(s) is known for every round s: before its birth at m_j an expert did not
+forget, and before an overwriting it has the past of its source. So a late reward enters with the
+weight that it would have now. This needs a log of the last overwritings.
 
-The sums are compensated (`driftbandits.least_squares.sums`) and kept in a unit, as in
-`driftbandits.least_squares.forgetting`: a round that passes costs nothing. V_j⁻¹ follows them by
-rank-one changes while Λ_j fades with the data. Now and then it is made afresh, with Λ_j back in
-place (`restore`): O(d²) per round and expert. With two coordinates, what is done to one expert is
-written out (`driftbandits.policies.adaptive.plane`).
+The sums are compensated (`driftbandits.least_squares.sums`) and stored in a unit, as in
+`driftbandits.least_squares.forgetting`: a passing round costs nothing. Rank-one changes keep V_j⁻¹
+up to date while Λ_j fades with the data. From time to time V_j⁻¹ is computed afresh, with Λ_j
+restored (`restore`): O(d²) per round and expert. For two coordinates, the operations on one expert
+are written out (`driftbandits.policies.adaptive.plane`).
 
-Λ_j is diagonal, in units of each feature's own mean square, so that no feature's scale matters. A
-coordinate that was zero in all actions so far has no scale yet: V_j⁻¹ is zero there, and `choose`
-adds the bonus of a new coordinate by itself.
+Λ_j is diagonal, in units of each feature's mean square, so that no feature's scale matters. A
+coordinate that was zero in all actions so far has no scale yet. V_j⁻¹ is zero there, and `choose`
+adds the bonus of a new coordinate separately.
 """
 
 from __future__ import annotations
@@ -81,43 +81,43 @@ _MEMORIES = np.array([birth(1.0, j) for j in range(MOST_EXPERTS)])
 
 @lean_kernel
 def memory_of(c: float, j: int) -> float:
-    """m_j, as `birth` has it; from a table, since it is asked for several times a round."""
+    """m_j, like `birth`, but from a table: kernels need it several times per round."""
     return float(c * _MEMORIES[j])
 
 
 @lean_kernel
 def lanes_in_use(s: State) -> int:
-    """Columns of ``forecasts`` to compute: those of experts, and what vector instructions add."""
+    """Columns of ``forecasts`` to compute: J, rounded up to a multiple of LANES."""
     return (int(s.counters[EXPERTS]) + LANES - 1) // LANES * LANES
 
 
 @lean_kernel
 def features_per_action(s: State) -> float:
-    """k̄, the mean number of coordinates of an action that are not zero."""
+    """k̄, the mean number of coordinates of an action that are not zero; 1 at least."""
     present = 0.0
     for i in range(s.features.shape[1]):
         present += s.features[1, i]
-    return max(1.0, present / max(1.0, s.counters[OBSERVATIONS]))
+    return float(max(1.0, present / max(1.0, s.counters[OBSERVATIONS])))
 
 
 @lean_kernel
 def prior_variance(s: State, ridge: float) -> float:
     """1/λ of a coordinate whose mean square is one: 1/(ridge · k̄ · σ̂²/ρ̂²).
 
-    So the predicted rewards of actions vary by ρ̂²/ridge before anything is learned, whatever d is.
+    So predicted rewards have variance ρ̂²/ridge before anything is learned, for any d.
     """
     return float(1.0 / (ridge * features_per_action(s) * s.counters[RATIO]))
 
 
 @lean_kernel
 def is_zero(entry: float) -> bool:
-    """Whether an entry of an action counts as zero: V⁻¹ would overflow in its units."""
+    """Whether an entry of an action counts as zero: in units so small, V⁻¹ would overflow."""
     return bool(abs(entry) < SMALLEST_BOUND)
 
 
 @lean_kernel
 def notice(s: State, action: Array) -> None:
-    """Count a reward, and take in the scales of features; one that is new needs new inverses."""
+    """Count a reward, and update the features' scales; a new feature makes all inverses stale."""
     new = False
     s.counters[OBSERVATIONS] += 1.0
     for i in range(action.size):
@@ -132,13 +132,13 @@ def notice(s: State, action: Array) -> None:
 
 @lean_kernel
 def mean_square(s: State, i: int) -> float:
-    """Of feature i where it is not zero; 0 where it was always zero."""
+    """Mean square of feature i over actions in which it is not zero; 0 if there are none."""
     return float(s.features[0, i] / max(1.0, s.features[1, i]))
 
 
 @lean_kernel
 def invert(s: State, e: int, variance: float) -> None:
-    """Put Λ back in place, and make V⁻¹, θ and slopes of expert ``e`` from the sums.
+    """Restore Λ, and compute V⁻¹, θ and slopes of expert ``e`` from the sums.
 
     ``variance`` is `prior_variance`.
     """
@@ -156,9 +156,9 @@ def invert(s: State, e: int, variance: float) -> None:
 
 @lean_kernel
 def _invert_gram(s: State, e: int, priors: Array) -> None:
-    """V⁻¹, θ and slopes of expert ``e``; ``priors`` are 1/Λ, and replaced by their roots.
+    """Compute V⁻¹, θ and slopes of expert ``e``; ``priors`` are 1/Λ, replaced by their roots.
 
-    In units of the features' scales, where Λ is a multiple of the identity.
+    The factor is in units of the features' scales: there Λ is a multiple of the identity.
     """
     dim, inverse, scales = priors.size, s.inverses[e], priors
     for i in range(dim):
@@ -178,7 +178,7 @@ def _invert_gram(s: State, e: int, priors: Array) -> None:
 
 @lean_kernel
 def _invert_factor(factor: Array, inverse: Array) -> None:
-    """(RᵀR)⁻¹ = R⁻¹R⁻ᵀ, written to ``inverse``; ``factor`` is overwritten with R⁻¹."""
+    """Write (RᵀR)⁻¹ = R⁻¹R⁻ᵀ to ``inverse``; R⁻¹ replaces R in ``factor``."""
     dim = factor.shape[0]
     for i in range(dim - 1, -1, -1):
         row, inverse_pivot = inverse[i], 1.0 / factor[i, i]
@@ -194,7 +194,7 @@ def _invert_factor(factor: Array, inverse: Array) -> None:
 
 @lean_kernel
 def seen_by(s: State, bank: int, reward: float) -> float:
-    """y, the reward as a bank sees it; its x is in ``rows``."""
+    """y, the reward as ``bank`` sees it; the x for it is in ``rows``."""
     shifted = reward - s.counters[ORIGIN]
     if bank == ANCHORED:
         return float(shifted)
@@ -205,16 +205,17 @@ def seen_by(s: State, bank: int, reward: float) -> float:
 
 @lean_kernel
 def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
-    """What expert ``e`` makes of a row before it learns of it.
+    """Predict a row by expert ``e`` before it learns the row: RAW, LEVERAGE, SPREAD and V⁻¹x.
 
-    ``held`` is 1 where y holds the level and 0 where it does not.
+    ``held`` is 1 if y includes the level, and 0 if not.
     """
     if x.size == 2:
         predict_in_plane(s, e, x, y, held)
         return
     image, fours = s.images[e], x.size // 4 * 4
     clear(image)
-    # Most features of most actions are zero. V⁻¹ is symmetric, and row by row it is quicker.
+    # Most features of most actions are zero. V⁻¹ is symmetric, so V⁻¹x is a weighted sum of its
+    # rows. It is faster to skip the rows with weight zero.
     for k in range(0, fours, 4):
         weights = x[k], x[k + 1], x[k + 2], x[k + 3]
         if weights != (0.0, 0.0, 0.0, 0.0):
@@ -229,7 +230,7 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
 
 @lean_kernel
 def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
-    """Add to expert ``e`` the row that it has just predicted, at ``weight``."""
+    """Add to expert ``e`` the row that it has just predicted, with ``weight``."""
     if x.size == 2:
         absorb_in_plane(s, e, x, y, weight, held)
         return
@@ -248,13 +249,13 @@ def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> 
 
 @lean_kernel
 def weight_of(s: State, c: float, e: int, age: float) -> float:
-    """w now of a round closed ``age`` rounds ago: follow the overwritings back to it.
+    """Present weight w of a round closed ``age`` rounds ago: follow the overwritings back to it.
 
-    Zero where it lies before what the log still holds.
+    The weight is 0 if the log no longer reaches back to the round.
     """
     weight = 1.0
-    reached = 0.0  # the age up to which ``weight`` accounts for
-    limit = -1.0  # overwritings of this age and younger are behind us
+    reached = 0.0  # ``weight`` includes the discounts up to this age
+    limit = -1.0  # overwritings of this age or younger are done
     while True:
         count = int(s.facts[e, COPIES])
         oldest = max(0, count - LOG)
@@ -281,7 +282,7 @@ def weight_of(s: State, c: float, e: int, age: float) -> float:
 
 @lean_kernel
 def overwrite(s: State, e: int, source: int) -> None:
-    """Let expert ``e`` start again from expert ``source``, and note it down."""
+    """Restart expert ``e`` from the sums of expert ``source``, and log the overwriting."""
     for part in range(2):
         copy_matrix(s.grams[source, part], s.grams[e, part])
     copy_matrix(s.moments[source], s.moments[e])
@@ -300,10 +301,10 @@ def overwrite(s: State, e: int, source: int) -> None:
 
 @lean_kernel
 def set_priors(s: State, bank: int, never: float) -> None:
-    """π: ``never`` for the last expert, the rest as 1, ½, ⅓, … for the others, the longest first.
+    """Set π: ``never`` for the last expert; the others share the rest as 1, ½, ⅓, …, longest first.
 
-    Slow drift leaves only long memories that are any better than the last expert, and many short
-    ones must not take the weight from these few.
+    Under slow drift, only a few long memories are better than the last expert. Many short memories
+    must not take the weight from these few.
     """
     last = int(s.counters[EXPERTS]) - 1
     total = 0.0
@@ -316,9 +317,9 @@ def set_priors(s: State, bank: int, never: float) -> None:
 
 @lean_kernel
 def split(s: State, c: float, never: float) -> None:
-    """In each bank, two experts of the last one, the former of which forgets from now on.
+    """Split the last expert of each bank in two; the first of them forgets from now on.
 
-    Until now they were one forecaster, so its weight is divided as π divides theirs.
+    Until now both were one forecaster, so they share its weight in proportion to π.
     """
     j = int(s.counters[EXPERTS]) - 1
     s.counters[EXPERTS] += 1.0
@@ -338,7 +339,7 @@ def split(s: State, c: float, never: float) -> None:
 
 @lean_kernel
 def fade(s: State, clock: float) -> None:
-    """Move the clock, and let what is remembered fade: the units grow."""
+    """Move the clock without a split, and discount the sums: the units grow."""
     rounds = clock - s.counters[CLOCK]
     s.counters[CLOCK] = clock
     last = 2 * int(s.counters[EXPERTS]) - 2
@@ -365,7 +366,7 @@ def fade(s: State, clock: float) -> None:
 
 @lean_kernel
 def pass_rounds(s: State, c: float, never: float, clock: float) -> None:
-    """Move the clock, and split the last experts at each memory on the way."""
+    """Move the clock to ``clock``, and split the last experts at each memory on the way."""
     last = int(s.counters[EXPERTS]) - 1
     while 2 * last + 2 < s.facts.shape[0] and memory_of(c, last) <= clock:
         fade(s, memory_of(c, last))
@@ -377,10 +378,10 @@ def pass_rounds(s: State, c: float, never: float, clock: float) -> None:
 
 @lean_kernel
 def restore(s: State, c: float, ridge: float) -> None:
-    """Put Λ back in place where it is due, and wherever an inverse is missing.
+    """Restore Λ and compute V⁻¹ of every expert for which Λ is due or `is_worn` is true.
 
-    Λ is due when half a memory has passed, or as many rounds as had by the last time, c at least:
-    early on, scales and noise are hardly known.
+    Λ is due after half a memory. Early on, scales and noise are hardly known. So Λ is also due when
+    the clock has doubled since Λ was last restored, but not before c rounds have passed.
     """
     clock, half = s.counters[CLOCK], 0.5 * memory_of(c, 0)
     for j in range(int(s.counters[EXPERTS])):
@@ -395,14 +396,14 @@ def restore(s: State, c: float, ridge: float) -> None:
 def is_worn(s: State, c: float, e: int) -> bool:
     """Whether the inverse of expert ``e`` is missing, or has been changed often.
 
-    Rank-one changes leave rounding behind, which must not pile up.
+    Rank-one changes leave rounding errors behind, which must not accumulate.
     """
     return not 0.0 <= s.facts[e, CHANGES] <= 32.0 + 4.0 * c
 
 
 @lean_kernel
 def mend(s: State, c: float, ridge: float) -> None:
-    """`restore` for a clock that has not moved since: nothing is due but what is worn."""
+    """Like `restore`, if the clock has not moved since then: no Λ is due, only worn inverses."""
     for e in range(2 * int(s.counters[EXPERTS])):
         if is_worn(s, c, e):
             invert(s, e, prior_variance(s, ridge))

@@ -1,7 +1,7 @@
-"""How actions are scored: who decides, what it estimates, and how wide it is unsure.
+"""How actions are scored: which expert decides, its estimates, and its widths.
 
-The expert in force decides. In an audit, one of shorter memory does, with smaller widths, if it
-would play what it hardly knows.
+The expert in force decides. In an audit, an expert of shorter memory decides, with smaller widths,
+if it would play an action that it hardly knows.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .plane import squares_in_plane
 from .state import ANCHORED, PRECISION, REMEMBERED, UNIT, VARIANCE, State
 from .weights import bank_in_force, in_force
 
-UNUSUAL = 4.0  # squared widths, in units of what is usual, from which an action is little known
-LEAST_PRECISION = 1e-3  # of the level in widths: before two rewards it is not known at all
+UNUSUAL = 4.0  # an action is little known above this many times the usual squared width
+LEAST_PRECISION = 1e-3  # least κ in widths; κ starts at 0, when the level is not known at all
 
 
 @lean_kernel
 def level_precision(s: State, bank: int) -> float:
-    """κ as widths need it; the centred bank knows no level, and needs none."""
+    """κ for widths; infinite in the centred bank, which needs no level."""
     return max(LEAST_PRECISION, s.counters[PRECISION]) if bank == ANCHORED else np.inf
 
 
@@ -57,10 +57,11 @@ def spread_out(
     scratch: Array,
     out: Array,
 ) -> None:
-    """‖a − ā‖² in V⁻¹ = ``unit · inverse``, with the level's variance, for all columns (d, K).
+    """Squared widths of all columns (d, K): ‖a − ā‖² in V⁻¹, and the level's variance.
 
-    (a − ā)ᵀV⁻¹(a − ā) + u²/κ, u = 1 − aᵀV⁻¹Σwx. A coordinate that no action has had so far has
-    zeros in V⁻¹, and adds ``new``.
+    (a − ā)ᵀV⁻¹(a − ā) + u²/κ, with V⁻¹ = ``unit · inverse`` and u = 1 − aᵀV⁻¹Σwx. A coordinate
+    that was zero in all actions so far has zeros in V⁻¹. If a − ā is not zero there, it adds
+    ``new``.
     """
     if columns.shape[0] == 2:
         squares_in_plane(inverse, unit, centre, slope, 1.0 / precision, columns, out)
@@ -83,7 +84,7 @@ def _squares_by_panels(
     scratch: Array,
     out: Array,
 ) -> None:
-    """`spread_out` without new coordinates; as many columns at a time as stay in the cache."""
+    """`spread_out` without new coordinates, for as many columns at a time as fit in the cache."""
     width = scratch.shape[1]
     for start in range(0, out.size, width):
         squares = out[start : start + width]
@@ -100,10 +101,10 @@ def _squares_by_panels(
 
 @lean_kernel
 def excess_factor(s: State, x: int, c: float) -> float:
-    """n/(4c): what squared widths of expert ``x`` are multiplied by to see how unusual they are.
+    """n/(4c): a squared width w² of expert ``x`` is unusual if this factor times w² exceeds 1.
 
-    Over n rounds, the mean of w² over the actions that were played is about c/n. Where actions are
-    fresh, hardly any is four times as wide.
+    Over n rounds, the mean of w² over the played actions is about c/n. If actions are new in every
+    round, hardly any w² is four times as large.
     """
     return float(s.facts[x, REMEMBERED] / (UNUSUAL * c))
 
@@ -117,9 +118,10 @@ def _add_squares(column: Array, factor: float, out: Array) -> None:
 
 @lean_kernel
 def lengths_of(features: Array, usual: float, columns: Array, out: Array) -> None:
-    """ℓ² = Σ_i a_i²/s_i over k̄ for all columns (d, K): how long actions are beside those played.
+    """|a|² = (Σ_i a_i²/s_i)/k̄ for all columns (d, K): squared lengths relative to played actions.
 
-    ``features`` are those of the state, and ``usual`` is k̄. A new coordinate has no scale yet.
+    s_i is the mean square of feature i. ``features`` are those of the state, and ``usual`` is k̄. A
+    new coordinate has no scale s_i yet: it adds 1/k̄ if it is not zero.
     """
     clear(out)
     for i in range(columns.shape[0]):
@@ -147,11 +149,11 @@ def widen(
     scratch: Array,
     squares: Array,
 ) -> None:
-    """Widths from squares, wider where less is known: w ← w √(1 + β log⁺(n w²/(4c ℓ²))), ℓ ≥ 1.
+    """Replace w² by w √(1 + β log⁺(n w²/(4c |a|²))), |a| ≥ 1: wider if less is known.
 
-    An arm that was dropped early gets wider as n grows, and so does one that is new (as in MOSS;
-    Audibert, Bubeck, 2009). An action that is ℓ times as long is ℓ times as wide, however well its
-    direction is known. ``factor`` is n/(4c).
+    An arm that was dropped early gets wider as n grows, and so does a new arm (as in MOSS;
+    Audibert, Bubeck, 2009). An action that is twice as long is twice as wide, even if its
+    direction is well known. ``factor`` is n/(4c).
     """
     width = scratch.shape[1]
     for start in range(0, squares.size, width):
@@ -165,7 +167,7 @@ def widen(
 def reward_curiosity(
     p: Parameters, s: State, x: int, columns: Array, scratch: Array, squares: Array
 ) -> None:
-    """`widen` the squares of expert ``x``; the first row of ``scratch`` is left alone."""
+    """`widen` the squares of expert ``x``; does not use the first row of ``scratch``."""
     factor = excess_factor(s, x, p.coordinates)
     widen(s.features, features_per_action(s), factor, p.curiosity, columns, scratch, squares)
 
@@ -190,7 +192,7 @@ def squares_from(
     scratch: Array,
     out: Array,
 ) -> None:
-    """Squared widths of all columns (d, K) from ``centre`` by expert ``x``."""
+    """Squared widths of all columns (d, K) relative to ``centre``, by expert ``x``."""
     spread_out(
         s.inverses[x],
         s.facts[x, UNIT],
@@ -209,7 +211,7 @@ def squares_from(
 def upper_bounds(
     p: Parameters, s: State, x: int, radius: float, columns: Array, scratch: Array, scores: Array
 ) -> None:
-    """scores ← aᵀθ_x + radius · w(a) for all columns (d, K), w with what curiosity adds."""
+    """scores ← aᵀθ_x + radius · w(a) for all columns (d, K); w includes curiosity."""
     bank = x % 2
     squares_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, scores)
     reward_curiosity(p, s, x, columns, scratch, scores)
@@ -219,7 +221,7 @@ def upper_bounds(
 
 @lean_kernel
 def little_known(p: Parameters, s: State, x: int, column: Array, scratch: Array) -> bool:
-    """Whether expert ``x`` knows an action (d, 1) much less than those it has seen played."""
+    """Whether expert ``x`` knows an action (d, 1) much less than the played actions."""
     square, length, bank = scratch[0, :1], scratch[1, :1], x % 2
     squares_from(p, s, x, s.centres[bank], level_precision(s, bank), column, scratch, square)
     lengths_of(s.features, features_per_action(s), column, length)
@@ -230,10 +232,10 @@ def little_known(p: Parameters, s: State, x: int, column: Array, scratch: Array)
 def optimistic(
     p: Parameters, s: State, columns: Array, scratch: Array, scores: Array
 ) -> tuple[int, float]:
-    """Upper bounds of all columns by the expert that decides; returns its row and its radius.
+    """Write upper bounds of all columns by the expert that decides; returns its row and radius.
 
-    The expert in force decides. In an audit one of shorter memory may, if what it would play is
-    little known to it: otherwise there is nothing to find out.
+    The expert in force decides. In an audit, an expert of shorter memory decides if it would play
+    an action that it hardly knows. Otherwise there is nothing to find out.
     """
     bank = bank_in_force(s)
     x, radius = in_force(s, bank, p.share), p.exploration * np.sqrt(s.counters[VARIANCE])
@@ -251,7 +253,7 @@ def optimistic(
 
 @lean_kernel
 def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Array) -> int:
-    """The action of the largest upper bound."""
+    """The action with the largest upper bound."""
     optimistic(p, s, columns, scratch, scores)
     return argmax(scores)
 

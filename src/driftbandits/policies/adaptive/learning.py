@@ -1,4 +1,4 @@
-"""What a round and its reward change: judge, learn, forget, and let refuted experts start again."""
+"""What a round and its reward change: judge, learn, forget, and restart refuted experts."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ from .weights import any_refuted, bank_in_force, in_force, judge, replace_refute
 
 
 class Parameters(NamedTuple):
-    """What the kernels need to know of a configuration; all of them floats."""
+    """The configuration in the form that kernels read: floats only."""
 
     coordinates: float
-    provisional: float  # 1 where rewards are judged when they are settled
-    known: float  # 1 where the noise level is given, 0 where it is estimated
+    provisional: float  # 1: rewards are judged when they are settled
+    known: float  # 1: the noise level is given; 0: it is estimated
     exploration: float
     share: float
     never: float
@@ -67,12 +67,12 @@ class Parameters(NamedTuple):
     false_alarms: float
     noise_memory: float
     tail_memory: float
-    temperature: float  # of choices that are drawn; 0 where none is
+    temperature: float  # of random choices; 0: choices are not random
 
 
 @lean_kernel
 def predict_all(s: State, banks: int, reward: float) -> float:
-    """Let every expert predict; returns `mixed_residual`."""
+    """Let every expert predict the reward; returns `mixed_residual`."""
     for bank in range(banks):
         y = seen_by(s, bank, reward)
         for j in range(int(s.counters[EXPERTS])):
@@ -83,7 +83,7 @@ def predict_all(s: State, banks: int, reward: float) -> float:
 
 @lean_kernel
 def mixed_residual(s: State, banks: int) -> float:
-    """The squared error in units of its predicted variance, over all experts."""
+    """Squared errors, each divided by its SCALE, averaged over experts by weight and evidence."""
     residual = residual_of(s, ANCHORED)
     if banks == 2:
         share = 1.0 / (1.0 + exp(-s.counters[LEAN]))
@@ -93,14 +93,14 @@ def mixed_residual(s: State, banks: int) -> float:
 
 @lean_kernel
 def was_above(p: Parameters, s: State, banks: int) -> bool:
-    """Whether the last reward was above what the expert that is in force now had predicted."""
+    """Whether the last reward was above the prediction of the expert that is now in force."""
     bank = min(bank_in_force(s), banks - 1)
     return bool(s.forecasts[bank, ERROR, in_force(s, bank, p.share) // 2] > 0.0)
 
 
 @lean_kernel
 def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float) -> None:
-    """Weigh experts, running means and banks by what they predicted."""
+    """Update the weights of experts, running means and banks by how well they predicted."""
     if banks == 2:
         predict_by_means(s, action, reward)
     gained = write_laws(s)
@@ -113,7 +113,7 @@ def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float)
 
 @lean_kernel
 def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
-    """Judge the experts by what they predicted, then let all of them learn the reward."""
+    """Judge the experts by their predictions, then let all of them learn the reward."""
     if s.counters[OBSERVATIONS] == 0.0:
         s.counters[ORIGIN] = reward
     notice(s, action)
@@ -145,7 +145,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
 
 @lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
-    """Close rounds: forget, and as the open one closes let refuted experts start again."""
+    """Close ``rounds`` rounds and forget; when the open round closes, restart refuted experts."""
     clock = s.counters[CLOCK]
     end, closing = clock + rounds, np.floor(clock) + 1.0
     odds = closing / p.false_alarms
@@ -166,7 +166,7 @@ def fits(p: Parameters, s: State, rounds: float) -> bool:
 
 @lean_kernel
 def settle(p: Parameters, s: State, action: Array, reward: float, age: float) -> None:
-    """Judge by a reward that was provisional so far, as if it had not been learned."""
+    """Judge the experts by a reward that was provisional, as if they had not learned it."""
     add_to_means(s, action, reward, age, -1.0)
     banks = 2 if any_mean(s) else 1
     predict_again(s, p.coordinates, action, reward, age)
@@ -180,9 +180,9 @@ def settle(p: Parameters, s: State, action: Array, reward: float, age: float) ->
 
 @lean_kernel
 def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: float) -> bool:
-    """Change all sums, and judge by the new reward in the place of the old one.
+    """Replace ``old`` by ``new`` in all sums, and judge by ``new`` instead of ``old``.
 
-    A provisional reward was not judged yet. It is when it is amended to itself.
+    A provisional reward judges the experts only when ``old`` = ``new``, which settles it.
     """
     if p.provisional > 0.0 and old == new:
         settle(p, s, action, new, age)
@@ -207,5 +207,5 @@ def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: f
 
 @lean_kernel
 def forget(p: Parameters, s: State, mask: Array) -> None:
-    """Clear what is known along the coordinates of ``mask``."""
+    """Clear the sums along the coordinates of ``mask``."""
     forget_along(s, mask)

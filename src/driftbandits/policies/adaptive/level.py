@@ -1,32 +1,32 @@
 """The level that all rewards share: fixed, or moving.
 
-**Fixed.** The anchored bank knows the level as μ̂ with precision κ, and starts with κ = 0. Given μ,
-an expert's error is raw − u μ, where ``raw`` is the error at level zero and u what a level of one
-adds beyond what the expert has learned of it. So each reward adds to the level, as the expert in
-force sees it,
+**Fixed.** The anchored bank estimates the level as μ̂ with precision κ, from κ = 0. At level μ, an
+expert's error is raw − u μ. Here ``raw`` is the error at level zero, and u = 1 − xᵀV⁻¹Σ w x is the
+part of a level of one that the expert's θ does not explain. With raw, u and q = xᵀV⁻¹x of the
+expert in force, each reward changes the level:
 
     κ ← κ + ½u²/(1 + q)      κμ̂ ← κμ̂ + ½u raw/(1 + q)
 
-Half, since the rewards that tell of the level are those of actions that earlier rewards had picked.
-The level does not forget when the differences do: this is what makes a fall of all rewards, which
-is a change of level, differ from a change of direction.
+A reward counts half, since earlier rewards picked its action (see `TRUST`). The differences forget,
+but the level does not. This makes a fall of all rewards, which is a change of level, differ from a
+change of direction.
 
-**Moving.** The centred bank looks at distances from running means alone. With memory h,
+**Moving.** The centred bank uses only distances from running means. With memory h,
 
     x = (a − ā_h)/√F      y = (r − r̄_h)/√F      F = 1 + 1/n_h
 
 n_h is the discounted number of rewards behind the means. If the level is a random walk and h fits
 its pace, this is the innovations form of the local level model (Harvey, 1989): y is the error of
 the best prediction, and least squares on (x, y) are generalised least squares. Any level that is
-nearly the same over h rounds cancels. h is weighed by how well it predicts, like the memories.
+nearly the same over h rounds cancels. Each h has a weight by how well it predicts, as memories do.
 
-**Which.** While one action is played again and again, a level that moves and an action that moves
-look the same. So evidence counts in proportion to how far the action is from the recent ones. It
-decides at 1 nat, and one reward adds 0.3 at most: a sudden change is not taken for a level.
+**Which.** While one action is played again and again, a moving level and a moving action look the
+same. So evidence counts in proportion to how far the action is from recent ones. Evidence of 1 nat
+decides. One reward adds 0.3 nats at most, so a sudden change is not mistaken for a moving level.
 
-**Falls.** A level that moves hides what the action that is played loses by itself. So when rewards
-fall faster than the running mean in force expects, the anchored bank takes over: it tries other
-actions, and what they give tells a level that fell from an action that fell.
+**Falls.** With a moving level, a loss of the played action alone stays hidden. So when rewards fall
+faster than the running mean in force predicts, the anchored bank takes over. It tries other
+actions. Their rewards show whether the level fell or the action.
 """
 
 from __future__ import annotations
@@ -71,19 +71,22 @@ from .state import (
 )
 from .weights import MOST_EVIDENCE
 
-# A reward counts this much for the fixed level. Actions that looked better than they are get
-# played, and the level then looks lower than it is, by more than κ says: by two standard errors
-# after 500 rounds of heavy-noise. With 1 its regret is 12% higher, with ¼ it is as with ½.
+# A reward counts this much for the fixed level. Actions that look better than they are get played.
+# Then the level looks lower than it is, by more than κ says: in the environment heavy-noise by two
+# standard errors after 500 rounds. There the regret is 12% higher with 1, and with ¼ it is as
+# with ½.
 TRUST = 0.5
-# What one reward may add to the evidence for a level that moves, and take from it. A level that
-# moves shows little by little. What shows in a few rewards is a change of the parameter.
+# The most that one reward adds to the evidence for a moving level, and the most that it takes away.
+# A moving level shows little by little. A change that shows in a few rewards is one of the
+# parameter.
 MOST_FOR = 0.3
 MOST_AGAINST = 1.0
-MOST_LEAN = 28.0  # evidence beyond this is not kept, so that it can turn within a few dozen rewards
-TRACKER_SHARE = 0.4  # as for the expert in force: too long a memory costs more than too short a one
-NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; squares of that must not vanish
-ROUNDING = 1e-12  # a count of rewards below this is what subtracting has left; and see `track`
-LOOSE = 1.0  # κ is at most this while the level moves: the fixed level is as good as one reward
+MOST_LEAN = 28.0  # bound on the evidence, so that it can change sign within a few dozen rewards
+TRACKER_SHARE = 0.4  # as for the expert in force: a memory too long costs more than one too short
+NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; the square of this must not underflow
+ROUNDING = 1e-12  # a smaller count of rewards is rounding after a subtraction
+TIE = 1e-12  # two of five equal weights must reach TRACKER_SHARE, however they are rounded
+LOOSE = 1.0  # bound on κ while the level moves: the fixed level is then as good as one reward
 
 
 _DISCOUNTS = 1.0 - 1.0 / (SHORTEST_LEVEL * LEVEL_GROWTH ** np.arange(LEVELS))
@@ -91,28 +94,29 @@ _DISCOUNTS = 1.0 - 1.0 / (SHORTEST_LEVEL * LEVEL_GROWTH ** np.arange(LEVELS))
 
 @lean_kernel
 def level_discount(h: int) -> float:
-    """ρ_h of running mean ``h``, whose memory is 3·√10^h rewards."""
+    """ρ_h, the discount of running mean ``h``, whose memory is 3·√10^h rewards."""
     return float(_DISCOUNTS[h])
 
 
 @lean_kernel
 def fixed_level(s: State) -> float:
-    """μ̂."""
+    """μ̂; 0 while κ = 0."""
     return float(s.counters[MOMENT] / s.counters[PRECISION]) if s.counters[PRECISION] > 0 else 0.0
 
 
 @lean_kernel
 def level_of(s: State, bank: int) -> float:
-    """What an expert of ``bank`` takes for the level in its estimate."""
+    """The level that experts of ``bank`` assume in their estimates."""
     return fixed_level(s) if bank == ANCHORED else 0.0
 
 
 @lean_kernel
 def centre(s: State, action: Array, age: float) -> bool:
-    """Write the action, and the centred one, to ``rows``; False while there is no mean yet.
+    """Write the action and the centred action to ``rows``; returns False while there is no mean.
 
-    The running means live in rounds of rewards. Where all rewards are equally late, they are as if
-    none were late. One that comes after those of later rounds is held against what is there.
+    The running means fade with the rounds that rewards belong to. If all rewards are equally late,
+    the means are as if none were late. A reward that comes after rewards of later rounds is
+    compared with the present means.
     """
     c, dim = s.counters, action.size
     for i in range(dim):
@@ -140,13 +144,13 @@ def centre(s: State, action: Array, age: float) -> bool:
 
 @lean_kernel
 def any_mean(s: State) -> bool:
-    """Whether any running mean holds a reward: the longest one does if any does."""
+    """Whether any running mean holds a reward; if any does, the longest one does."""
     return bool(s.trackers[LEVELS - 1, TRACKED] >= NOTHING_LEFT)
 
 
 @lean_kernel
 def add_to_means(s: State, action: Array, reward: float, age: float, sign: float) -> None:
-    """Add a reward to the running means; at ``sign`` −1, take out one that they hold."""
+    """Add a reward to the running means, or take it out if ``sign`` is −1."""
     behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
     for h in range(LEVELS):
         weight = sign * level_discount(h) ** behind if behind > 0.0 else sign
@@ -159,12 +163,12 @@ def add_to_means(s: State, action: Array, reward: float, age: float, sign: float
 
 @lean_kernel
 def track(s: State, action: Array, reward: float, age: float) -> None:
-    """Add a reward to the running means, and take the one in force from their weights."""
+    """Add a reward to the running means, and find the mean in force from their weights."""
     add_to_means(s, action, reward, age, 1.0)
     total, found = 0.0, LEVELS - 1
     for h in range(LEVELS - 1):
         total += s.trackers[h, TRACKER_WEIGHT]
-        if total > TRACKER_SHARE - ROUNDING:  # two of five equal weights are a tie
+        if total > TRACKER_SHARE - TIE:
             found = h
             break
     s.counters[TRACKER] = found
@@ -174,7 +178,7 @@ def track(s: State, action: Array, reward: float, age: float) -> None:
 
 @lean_kernel
 def predict_by_means(s: State, action: Array, reward: float) -> None:
-    """How the heaviest centred expert predicts with each of the running means."""
+    """Predict the reward by the heaviest centred expert with each of the running means."""
     heaviest = 0
     for j in range(1, int(s.counters[EXPERTS])):
         if s.facts[2 * j + CENTRED, WEIGHT] > s.facts[2 * heaviest + CENTRED, WEIGHT]:
@@ -196,10 +200,10 @@ def predict_by_means(s: State, action: Array, reward: float) -> None:
 
 @lean_kernel
 def weigh_trackers(s: State) -> None:
-    """Weights of the running means, by how well each of them predicted."""
+    """Update the weights of the running means by how well each of them predicted."""
     laws, total = s.forecasts[MEANS, LAW], 0.0
     for h in range(LEVELS):
-        if s.trackers[h, TRACKED] < NOTHING_LEFT:  # it predicts nothing, for certain
+        if s.trackers[h, TRACKED] < NOTHING_LEFT:  # a mean of no rewards predicts nothing
             laws[h] = 0.0
         total += s.trackers[h, TRACKER_WEIGHT] * laws[h]
     notice_falls(s)
@@ -212,7 +216,10 @@ def weigh_trackers(s: State) -> None:
 
 @lean_kernel
 def notice_falls(s: State) -> None:
-    """Odds of the shorter running means, where they are lower, against the one in force before."""
+    """Update FALL, the odds of shorter running means that are lower, against mean FALL_FROM.
+
+    FALL_FROM is the mean that was in force when the odds were last 1.
+    """
     if s.counters[FALL] == 1.0:
         s.counters[FALL_FROM] = s.counters[TRACKER]
     laws, above = s.forecasts[MEANS, LAW], int(s.counters[FALL_FROM])
@@ -237,19 +244,19 @@ def _errors_at(forecasts: Array, level: float, variance: float, sure: float, lan
 
 @lean_kernel
 def apply_level(s: State, bank: int) -> None:
-    """Errors and scales of the experts of ``bank``, at the level that it knows."""
+    """Write ERROR and SCALE of the experts of ``bank``, at the level that the bank assumes."""
     forecasts, lanes, precision = s.forecasts[bank], lanes_in_use(s), s.counters[PRECISION]
     if bank == CENTRED:
         _errors_at(forecasts, 0.0, 0.0, 1.0, lanes)
     elif precision > 0.0:
         _errors_at(forecasts, fixed_level(s), 1.0 / precision, 1.0, lanes)
-    else:  # any level fits
+    else:  # nothing is known of the level: it can explain any reward
         _errors_at(forecasts, 0.0, 0.0, 0.0, lanes)
 
 
 @lean_kernel
 def learn_level(s: State, e: int) -> None:
-    """Add to the fixed level what the last reward says of it, as expert ``e`` saw it."""
+    """Update κ and κμ̂ of the fixed level by the last reward, as expert ``e`` saw it."""
     forecast = s.forecasts[ANCHORED, :, e // 2]
     gain = TRUST * forecast[LEVERAGE] / (1.0 + forecast[SPREAD])
     s.counters[PRECISION] += gain * forecast[LEVERAGE]
@@ -258,7 +265,7 @@ def learn_level(s: State, e: int) -> None:
 
 @lean_kernel
 def moved(s: State) -> float:
-    """How far the last action was from recent ones, from 0 to 1, in units of features' scales."""
+    """min(1, ‖a − ā‖²/‖a‖²) of the last action a, with norms in units of the features' scales."""
     distance = length = 0.0
     for i in range(s.rows.shape[1]):
         square = mean_square(s, i)
@@ -270,7 +277,7 @@ def moved(s: State) -> float:
 
 @lean_kernel
 def weigh_banks(s: State, gained: float, conviction: float, doubt: float) -> None:
-    """Take in ``gained`` nats for a level that moves, and decide which bank is in force."""
+    """Add ``gained`` nats, times `moved`, for a moving level; decide which bank is in force."""
     c = s.counters
     lean = c[LEAN] + min(MOST_FOR, max(-MOST_AGAINST, gained * moved(s)))
     c[LEAN] = min(MOST_LEAN, max(-MOST_LEAN, lean))
@@ -285,7 +292,7 @@ def weigh_banks(s: State, gained: float, conviction: float, doubt: float) -> Non
 
 @lean_kernel
 def loosen(s: State) -> None:
-    """While the level moves, let the fixed one follow."""
+    """While the level moves, limit κ, so that the fixed level can follow."""
     if s.counters[MOVING] > 0.0 and s.counters[PRECISION] > LOOSE:
         s.counters[MOMENT] *= LOOSE / s.counters[PRECISION]
         s.counters[PRECISION] = LOOSE

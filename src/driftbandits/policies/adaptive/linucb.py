@@ -15,26 +15,29 @@ from .policy import ADAPTIVE, AdaptivePolicy
 @register("AdaptiveLinUCB", "learns how fast to forget; for any drift, told nothing of it")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AdaptiveLinUCB(AdaptivePolicy):
-    """Learns how fast to forget, a level that moves, and the noise, from the rewards alone.
+    """Learns how fast to forget, a moving level, and the noise, from the rewards alone.
 
-    Two banks of discounted estimators with memories 2c, 8c, 32c, … and "for ever" see every reward.
-    The anchored bank takes the level of all rewards to be fixed. The centred bank looks at
-    distances from running means, so that a level that moves cancels. Weights say how well each
-    expert has predicted of late. An expert that shorter ones have refuted starts again from the
-    best of them.
+    Two banks of discounted estimators, the experts, see every reward. Their memories are 2, 8,
+    32, … times ``coordinates``, and the last expert of a bank never forgets. The anchored bank
+    assumes that the level of all rewards is fixed. The centred bank uses distances from running
+    means, so that a moving level cancels. The weight of an expert says how well it has predicted
+    recent rewards. If experts of shorter memory refute an expert, it starts again from the best of
+    them.
 
         play argmax aᵀθ_x + c σ̂ ‖a − ā‖_{V_x⁻¹}
 
-    x is the expert of the bank in force at which 40% of the weight is reached, shorter memories
-    first. ā is zero in the anchored bank, and the mean of recent actions in the centred one. One
-    round in 10 is an audit. If an expert of shorter memory would play what it hardly knows by now,
-    it does: so what has not been played for long is tried again.
+    x is the expert in force: the first expert at which the weights of the bank in force sum to 40%,
+    shorter memories first. ā is zero in the anchored bank, and the mean of recent actions in the
+    centred bank. One round in 10 is an audit. If an expert of shorter memory would then play an
+    action that it hardly knows, the policy plays this action. So it retries actions that were not
+    played for long.
 
-    Choices do not depend on the scale of rewards, a constant added to all of them, or the scale of
-    any feature, and actions may have any norm. Entries below 1e-50 in size count as zeros. Nothing
-    is drawn at random.
-    ``detections`` are rounds after which "nothing has changed since the last of these" was refuted.
-    There is no regret bound: docs/explanation/adaptive.md says what is proved, measured, and weak.
+    Choices depend neither on the scale of rewards, nor on a constant added to all of them, nor on
+    the scale of any feature. Actions may have any norm. Entries below 1e-50 in size count as zeros.
+    Nothing is drawn at random.
+    ``detections`` are rounds after which "nothing has changed since the last detection" was
+    refuted. There is no regret bound: docs/explanation/adaptive.md says what is proved, what is
+    measured, and where the policy is weak.
 
     Examples:
         >>> from driftbandits import AdaptiveLinUCB
@@ -51,13 +54,14 @@ class AdaptiveLinUCB(AdaptivePolicy):
     kernels: ClassVar[Kernels] = ADAPTIVE
 
     def scores(self, actions: Any) -> Array:
-        """What is maximised, for every action of ``actions`` (K, d), shape (K,).
+        """Scores of ``actions`` (K, d), shape (K,); the policy plays the largest.
 
-        In an audit that is the score by a shorter memory, and not aᵀθ_x + radius · width.
+        A score is aᵀθ_x + radius · width. In an audit, it may instead be the score by an expert of
+        shorter memory.
         """
         return self._scores(actions)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
-        """A state of release 0.1.0 becomes one of today."""
+        """Like the base class; also accepts a state that release 0.1.0 saved, and migrates it."""
         today = migrated(arrays, self.dim) if is_earlier(arrays) else arrays
         return super()._checked(today, initial)

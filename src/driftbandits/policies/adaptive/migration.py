@@ -1,9 +1,9 @@
-"""States that release 0.1.0 saved, as states of today.
+"""Convert states that release 0.1.0 saved into present states.
 
-Its one bank had memories 2d, 4d, 8d, …, and knew no level: rewards were counted from zero. Every
-other of its experts goes on in the anchored bank, with a level that is zero for certain. The
-centred bank starts anew. The log of overwritings is dropped, so that a late reward of a round
-before the save has the weight of an expert that was never overwritten.
+Release 0.1.0 had one bank, with memories 2d, 4d, 8d, …, and no level: rewards were counted from
+zero. Every second expert of that bank continues in the anchored bank. The level is zero, with
+certainty. The centred bank starts anew. The log of overwritings is dropped. So a late reward of a
+round before the save gets the weight that an expert without overwritings gives it.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ _NAMES = {
 
 
 def is_earlier(arrays: dict[str, Any]) -> bool:
-    """Whether these are the arrays of a state of 0.1.0."""
+    """Whether ``arrays`` are a state of 0.1.0."""
     return arrays.keys() == _NAMES
 
 
 def migrated(arrays: dict[str, Any], dim: int) -> dict[str, Array]:
-    """The arrays of 0.1.0 as a state of today, of a policy with ``dim`` coordinates."""
+    """Convert the arrays of 0.1.0 into the present state of a policy with ``dim`` coordinates."""
     _check(arrays, dim)
     old, facts = arrays["counters"], arrays["facts"]
     last = int(old[_EXPERTS]) - 1
@@ -121,7 +121,7 @@ def _prior(count: int, never: float) -> Array:
 
 
 def _check(arrays: dict[str, Any], dim: int) -> None:
-    """Refuse arrays that no policy of 0.1.0 can have saved."""
+    """Refuse arrays that no policy of 0.1.0 could have saved."""
     count = len(arrays["facts"])
     shapes = {
         "counters": (11,),

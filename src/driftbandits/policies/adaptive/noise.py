@@ -1,12 +1,14 @@
-"""The noise: its level σ̂, its tails, and its share in what rewards vary by.
+"""The noise: its level σ̂, its tails, and its share in the variance of rewards.
 
-Outliers on both sides call for a law of heavy tails, whose centre is the mean then. Those of clicks
-and sales lie on one side: most rewards are zero. There the centre of such a law would be near zero,
-and whoever predicts zeros after a run of them would gain weight. Least squares find the mean of any
-law. So the lighter of the two tails decides: κ̂ is twice its mean fourth power.
+If outliers lie on both sides, a law with heavy tails is right, and its centre is the mean. With
+clicks and sales, outliers lie on one side: most rewards are zero. The centre of such a law would
+then be near zero, and experts that predict zeros after a run of zeros would gain weight. Least
+squares find the mean of any law. So the lighter of the two tails decides: κ̂ is twice its mean
+fourth power.
 
-Under least squares an outlier speaks for whoever was least sure, by its scale alone. So where the
-outliers lie on one side, all have the same scale, and only errors count.
+Under least squares an outlier favours the expert that was least sure, by its scale alone. So if
+outliers lie on one side, all experts get nearly the same scale (`scale_power`), and only errors
+count.
 """
 
 from __future__ import annotations
@@ -40,22 +42,22 @@ from .state import (
     State,
 )
 
-OUTLIER = 25.0  # squares in κ̂, in units of σ̂², are at most this: no single reward decides it
-LEAST_RATIO = 1e-12  # σ̂² in units of what rewards vary by is at least this: they may have no noise
-LEAST_LIKELIHOOD = -600.0  # of an expert, in nats below the best: no weight is lost
-LEAST_LAW = -300.0  # of a running mean, in nats: no weight is lost
-NO_LEAN = 1100.0  # halvings after which no float is left, and asking for it takes long
-LOPSIDED = 2.0  # ratio of the two tails from which outliers lie on one side
-LEAST_SQUARE = 1e-200  # a variance below this says nothing: all rewards have been the same
+OUTLIER = 25.0  # bound on squares in κ̂, in units of σ̂², so that no single reward decides κ̂
+LEAST_RATIO = 1e-12  # least σ̂², in units of the variance of rewards: they may have no noise
+LEAST_LIKELIHOOD = -600.0  # of an expert, in nats relative to the best, so that no weight is lost
+LEAST_LAW = -300.0  # of a running mean, in nats, so that no weight is lost
+NO_LEAN = 1100.0  # after this many halvings a float is zero, and computing it is slow
+LOPSIDED = 2.0  # above this ratio of the two tails, outliers lie on one side
+LEAST_SQUARE = 1e-200  # a smaller variance says nothing: all rewards have been the same
 
 
 @lean_kernel
 def degrees_of_freedom(s: State) -> float:
-    """ν of the Student-t law that has the noise's kurtosis κ̂, 3 + 6/(ν − 4); at most C + 1.
+    """ν of the Student-t law with the noise's kurtosis κ̂ = 3 + 6/(ν − 4); at most C + 1.
 
-    Under a law of thin tails each outlier speaks for whoever was least sure, that is for the
-    shortest memory. C + 1 is what an estimated noise level leaves of a normal law. The scale stays
-    σ̂, so that a law of heavy tails is the wider one: where they are heavy, σ̂ is hardly known.
+    Under a law with thin tails, each outlier favours the expert that was least sure: the one with
+    the shortest memory. For normal noise, ν is C + 1, since the noise level is estimated. The scale
+    stays σ̂, so a law with heavy tails is wider: with heavy tails, σ̂ is hardly known.
     """
     lighter = min(s.counters[TAIL_BELOW], s.counters[TAIL_ABOVE])
     most, excess = s.counters[COUNT] + 1.0, 2.0 * (lighter - NORMAL_TAIL)
@@ -64,7 +66,7 @@ def degrees_of_freedom(s: State) -> float:
 
 @lean_kernel
 def scale_power(s: State) -> float:
-    """φ, where S^φ is the scale of a law: 1 unless one tail is twice as heavy as the other."""
+    """φ of the scale S^φ of a law: 1 unless one tail is more than twice as heavy as the other."""
     below, above = s.counters[TAIL_BELOW], s.counters[TAIL_ABOVE]
     return float(min(1.0, LOPSIDED * min(below, above) / max(below, above)))
 
@@ -84,12 +86,13 @@ def _densities(laws: Array, power: float, least: float, floor: float, scales: Ar
 
 @lean_kernel
 def write_laws(s: State) -> float:
-    """LAW of all ``forecasts``: the density of the reward, up to a constant.
+    """Write LAW of all ``forecasts``: the density of the reward, up to a constant.
 
         (1 + e²/(ν σ̂² S^φ))^(−½ (ν + 1)) / √S^φ
 
-    SCALE is S^φ from then on. In each bank, relative to the largest such power. Returns the
-    logarithm of the centred bank's largest one, less that of the anchored bank's.
+    In each bank, the power (…)^(−½ (ν + 1)) is divided by the largest one of the bank. SCALE
+    becomes S^φ. Returns the logarithm of the centred bank's largest power, minus that of the
+    anchored bank's.
     """
     lanes, freedom = lanes_in_use(s), degrees_of_freedom(s)
     power, phi = -0.5 * (freedom + 1.0), scale_power(s)
@@ -97,7 +100,8 @@ def write_laws(s: State) -> float:
         for group in range(3):
             for j in range(lanes):
                 s.forecasts[group, SCALE, j] **= phi
-    # Stage by stage for all three, since each number waits long for the one that it is made from.
+    # Each stage runs for all three groups before the next one. Otherwise each number would wait
+    # long for the number that it is computed from.
     for group in range(3):
         errors, scales = s.forecasts[group, ERROR, :lanes], s.forecasts[group, SCALE, :lanes]
         laws = s.forecasts[group, LAW, :lanes]
@@ -114,7 +118,7 @@ def write_laws(s: State) -> float:
 
 @lean_kernel
 def _least(s: State, bank: int) -> float:
-    """The least entry of LAW among the experts of a bank."""
+    """The smallest entry of LAW among the experts of ``bank``."""
     laws = s.forecasts[bank, LAW]
     least = laws[0]
     for j in range(1, int(s.counters[EXPERTS])):
@@ -130,7 +134,7 @@ def any_variation(s: State) -> bool:
 
 @lean_kernel
 def count_reward(s: State, reward: float, noise_memory: float) -> None:
-    """Take a reward into the mean and the variance of late."""
+    """Add a reward to the mean and the variance of recent rewards."""
     n = s.counters
     kept = 1.0 - 1.0 / noise_memory
     n[REWARD_COUNT] = kept * n[REWARD_COUNT] + 1.0
@@ -150,12 +154,12 @@ def count_residual(
     tail_memory: float,
     known: bool,
 ) -> None:
-    """σ̂² from the squared residuals of late unless it is ``known``, and the tails.
+    """Update σ̂², unless it is ``known``, and the tails, from a squared residual.
 
-    ``above`` says whether the reward was above what was predicted.
+    ``above`` says whether the reward was above its prediction.
     """
     n = s.counters
-    if n[OBSERVATIONS] == 1.0:  # which any level fits
+    if n[OBSERVATIONS] == 1.0:  # some level fits the first reward exactly
         return
     kept = 1.0 - 1.0 / noise_memory
     n[RESIDUALS] = kept * n[RESIDUALS] + residual
@@ -169,7 +173,7 @@ def count_residual(
 
 @lean_kernel
 def estimate_variance(s: State, c: float, known: bool) -> float:
-    """Write σ̂² unless it is ``known``; returns the variance seen."""
+    """Write σ̂² unless it is ``known``; returns `variance_seen`."""
     variance = variance_seen(s, c)
     if variance > 0.0 and not known:
         s.counters[VARIANCE] = variance
@@ -178,9 +182,10 @@ def estimate_variance(s: State, c: float, known: bool) -> float:
 
 @lean_kernel
 def variance_seen(s: State, c: float) -> float:
-    """The mean squared residual of late; 0 while all rewards have been the same.
+    """The mean squared residual of recent rewards; 0 while all rewards have been the same.
 
-    The first c rewards are fitted, whatever they are: lean on their variance, and soon forget.
+    Any estimator fits the first c rewards. So the variance of the rewards is mixed in, with a
+    weight that starts at c and halves every c rewards.
     """
     n = s.counters
     if not any_variation(s):
@@ -194,15 +199,16 @@ def variance_seen(s: State, c: float) -> float:
 
 @lean_kernel
 def fourth_power(residual: float, variance: float) -> float:
-    """Of an error, in units of what is seen even where another level was given."""
+    """Fourth power of an error, in units of the variance seen even if another level was given."""
     return float(min(residual / variance, OUTLIER) ** 2)
 
 
 @lean_kernel
 def measure_ratio(s: State, e: int, level: float) -> None:
-    """σ̂²/ρ̂², where ρ̂² = σ̂² + Σ_i mean a_i² θ_i²: what rewards vary by, if features do.
+    """Write σ̂²/ρ̂², where ρ̂² = σ̂² + Σ_i mean(a_i²) θ_i².
 
-    It does not fade while the best action is played alone, as the rewards' own variance would.
+    ρ̂² is the variance of rewards if features vary. Unlike the variance of the rewards themselves,
+    it does not fade while only the best action is played.
     """
     signal = 0.0
     for i in range(s.thetas.shape[1]):

@@ -1,6 +1,6 @@
-"""What is done with one expert, written out for two coordinates.
+"""Operations on one expert, written out for two coordinates.
 
-In the plane, loops cost more than what they do.
+For two coordinates, a loop costs more than the work inside it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .state import CHANGES, LEVERAGE, RAW, SPREAD, UNIT, State
 
 @lean_kernel
 def predict_in_plane(s: State, e: int, x: Array, y: float, held: float) -> None:
-    """As `predict`."""
+    """Like `predict`, for two coordinates."""
     x0, x1 = x[0], x[1]
     inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
     forecasts, j = s.forecasts[e & 1], e >> 1
@@ -29,7 +29,7 @@ def predict_in_plane(s: State, e: int, x: Array, y: float, held: float) -> None:
 
 @precise_kernel
 def _add_outer(values: Array, owed: Array, weight: float, x0: float, x1: float) -> None:
-    """Add ``weight`` x xᵀ to a matrix, in its upper triangle."""
+    """Add ``weight`` x xᵀ to the upper triangle of a matrix."""
     weighted = weight * x0
     v00, o00 = compensated_for_good(values[0, 0], owed[0, 0], weighted * x0)
     v01, o01 = compensated_for_good(values[0, 1], owed[0, 1], weighted * x1)
@@ -49,7 +49,7 @@ def _add_moment(values: Array, owed: Array, y: float, x0: float, x1: float) -> N
 
 @lean_kernel
 def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
-    """As `absorb`."""
+    """Like `absorb`, for two coordinates."""
     inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
     forecasts, j = s.forecasts[e & 1], e >> 1
     stored = weight * s.facts[e, UNIT]
@@ -72,7 +72,7 @@ def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: f
 
 @lean_kernel
 def invert_in_plane(s: State, e: int, prior0: float, prior1: float) -> None:
-    """V⁻¹, θ and slopes of expert ``e``; the priors are 1/Λ. Pivots are at least those of Λ."""
+    """Compute V⁻¹, θ and slopes of expert ``e``; priors are 1/Λ, pivots at least those of Λ."""
     gram, unit = s.grams[e, 0], s.facts[e, UNIT]
     across = np.sqrt(prior0) * np.sqrt(prior1)
     pivot = max(gram[0, 0] * prior0, 0.0) + unit
@@ -99,7 +99,7 @@ def squares_in_plane(
     columns: Array,
     out: Array,
 ) -> None:
-    """As `spread_out` without new coordinates, in one loop over the columns."""
+    """Like `spread_out` without new coordinates, for d = 2, in one loop over the columns."""
     v00, v01, v11 = 0.5 * inverse[0, 0], inverse[0, 1], 0.5 * inverse[1, 1]
     c0, c1, s0, s1 = centre[0], centre[1], slope[0], slope[1]
     row, below = columns[0], columns[1]

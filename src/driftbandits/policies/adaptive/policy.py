@@ -1,4 +1,4 @@
-"""What AdaptiveLinUCB and AdaptiveSampling share: configuration, and what can be read off."""
+"""What AdaptiveLinUCB and AdaptiveSampling share: options and properties."""
 
 from __future__ import annotations
 
@@ -49,9 +49,11 @@ from .state import (
     widened,
 )
 
-LARGEST_CONSTANT = 1e12  # nor less than its inverse: far from what is sensible, and from overflow
+# A constant is 0, or lies between 1/LARGEST_CONSTANT and LARGEST_CONSTANT. Sensible values lie far
+# inside this range, and overflow lies far outside.
+LARGEST_CONSTANT = 1e12
 
-# Pure numbers, which have no units that could make them large or small.
+# Pure numbers: their size does not depend on the units of rewards or features.
 CONSTANTS = (
     "exploration",
     "share",
@@ -82,34 +84,40 @@ ADAPTIVE = Kernels(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AdaptivePolicy(Policy):
-    """Two banks of experts that learn how fast to forget, however actions are chosen by them.
+    """Two banks of experts that learn how fast to forget; subclasses choose the actions.
 
     Attributes:
         noise: Standard deviation σ of the rewards' noise; estimated unless given.
-        provisional: Rewards are assumed when they are learned. The sums hold them at once, and
-            `amend` changes them; memories, level and noise are judged by a reward when `amend`
-            settles it, with old = new. For rewards such as clicks, of which the absence is assumed.
-        exploration: c, widths in units of σ̂. Not a confidence radius: smaller than any that is
-            proved. Larger values try again more often what looked bad.
-        coordinates: The number of coordinates that memories are reckoned by: d unless given.
-        share: Of the weight, where the expert in force is. Below one half, since too long a memory
-            costs more than too short a one.
-        never: π of the expert that never forgets: how likely it is that nothing changes.
-        ridge: Inverse of the variance, in units of ρ̂², that rewards are thought to have before
-            anything is learned. Small, so that a first trial of every direction is worth it.
-        curiosity: β, for actions that are known much less than those usually played.
-        conviction: Evidence in nats at which the level is taken to move. Not at once: the anchored
-            bank, if it is wrong, plays what shows this; the centred bank may not.
-        doubt: Odds that rewards fell faster than a level does, at which the anchored bank takes
-            over to have a look. A look costs a few trials; a fall that is taken for the level costs
-            the gap in every round.
-        audit_every: Rounds of which one is an audit. More often finds an arm that has become better
-            sooner; what an audit may try is limited by what the auditor has forgotten.
-        audit_radius: Widths in audits, in units of those in other rounds.
+        provisional: Whether rewards are assumed at first and known later. An example is clicks:
+            "no click" is assumed. A reward enters the sums at once, and `amend` changes it there.
+            Memories, level and noise are judged by it later, when `amend` settles it with
+            old = new.
+        exploration: c; the policy multiplies widths by c σ̂. This is not a confidence radius: it is
+            smaller than any radius with a proof. With a larger value, the policy more often
+            retries actions that looked bad.
+        coordinates: The number of coordinates that sets the memories: they are 2, 8, 32, … times
+            this number. d unless given.
+        share: The expert in force is the first at which this share of the weight is reached,
+            shorter memories first. The default is below one half, since a memory that is too long
+            costs more than one that is too short.
+        never: π of the expert that never forgets: the prior probability that nothing changes.
+        ridge: Before anything is learned, predicted rewards have variance ρ̂²/ridge. The default is
+            small, so that a first trial of every direction pays.
+        curiosity: β; it increases the widths of actions that are known much less than those
+            usually played.
+        conviction: Evidence, in nats, above which the policy assumes that the level moves. The
+            default is not 0. If the anchored bank is wrong, the actions that it plays show this. If
+            the centred bank is wrong, the actions that it plays may not show it.
+        doubt: Odds that rewards fell faster than a level does, above which the anchored bank takes
+            over and tries other actions. This costs a few trials. But if an action's fall is
+            mistaken for a fall of the level, every round costs the gap.
+        audit_every: One round in this many is an audit. Frequent audits find an arm that has become
+            better sooner. An audit can only try what the auditor has forgotten.
+        audit_radius: Widths in audits, relative to those in other rounds.
         false_alarms: α; a correct expert is overwritten about α log T times in T rounds.
-        noise_memory: Rewards over which the noise level is taken. Fewer follow a noise level that
-            changes sooner; more judge the experts better.
-        tail_memory: Rewards over which its tails are taken: fourth powers need more of them.
+        noise_memory: Memory of the noise level, in rewards. A shorter one follows a changing noise
+            level sooner. A longer one judges the experts better.
+        tail_memory: Memory of the noise's tails, in rewards. Fourth powers need a longer one.
     """
 
     detections_counter: ClassVar[int] = DETECTIONS
@@ -139,7 +147,7 @@ class AdaptivePolicy(Policy):
 
     @classmethod
     def tuned(cls, problem: Problem) -> Self:
-        """The defaults: of the problem only the dimension is used."""
+        """A policy with the default options; only the dimension of ``problem`` is used."""
         return cls(dim=problem.dim)
 
     @property
@@ -148,7 +156,7 @@ class AdaptivePolicy(Policy):
         return self.provisional
 
     def with_provisional_rewards(self, provisional: bool) -> Self:
-        """The same knowledge in a policy whose rewards are, or are not, provisional."""
+        """A policy with the same state and with ``provisional`` as given."""
         if provisional == self.provisional:
             return self
         other = type(self)(**{**self.config, "provisional": provisional})
@@ -163,18 +171,18 @@ class AdaptivePolicy(Policy):
 
     @property
     def radius(self) -> float:
-        """c σ̂, what widths are multiplied by; no confidence set goes with it."""
+        """c σ̂, which multiplies widths in scores; it is not a confidence radius."""
         return self.exploration * self.noise_estimate
 
     @property
     def noise_estimate(self) -> float:
-        """σ̂, or the noise level that was given; 1 before two rewards that differ."""
+        """The given noise level, or the estimate σ̂, which is 1 until two rewards have differed."""
         with self._alone():
             return math.sqrt(self._state.counters[VARIANCE])
 
     @property
     def level(self) -> float:
-        """The reward of an action of zeros: the fixed level, or that of late where it moves."""
+        """The reward of an action of zeros: the fixed level, or the recent one if it moves."""
         with self._alone():
             state = self._state
             origin = float(state.counters[ORIGIN])
@@ -185,7 +193,7 @@ class AdaptivePolicy(Policy):
 
     @property
     def level_moves(self) -> bool:
-        """Whether the level is taken to move: the centred bank is in force."""
+        """Whether the policy assumes that the level moves: the centred bank is in force."""
         return self._bank == CENTRED
 
     @property
@@ -201,14 +209,15 @@ class AdaptivePolicy(Policy):
 
     @property
     def memory(self) -> float:
-        """Rounds, discounted, that the expert in force remembers: many while nothing changes."""
+        """Discounted number of rounds that the expert in force remembers; large without changes."""
         with self._alone():
             return float(self._state.facts[self._in_force, REMEMBERED])
 
     def widths(self, actions: Any) -> Array:
-        """What the radius multiplies in scores, for ``actions`` (K, d), shape (K,).
+        """Widths of ``actions`` (K, d), shape (K,); the radius multiplies them in scores.
 
-        ‖a − ā‖ in V_x⁻¹ with the level's uncertainty, and more where an action is little known.
+        A width is ‖a − ā‖ in V_x⁻¹ with the level's uncertainty. It is larger if an action is
+        little known.
         """
         rows = action_rows(self.dim, actions, none=True)
         columns, out = np.array(rows.T, order="C"), np.empty(len(rows))
@@ -259,12 +268,12 @@ class AdaptivePolicy(Policy):
 
     @property
     def _in_force(self) -> int:
-        """Row of x, as `in_force` finds it."""
+        """Row of the expert x in force; computes the same as `in_force`."""
         j = int(np.searchsorted(np.cumsum(self._weights()[:-1]), self.share))
         return 2 * j + self._bank
 
     def _estimates(self) -> tuple[Any, ...]:
-        # Signs and sizes that cannot be show when something is learned.
+        # Impossible signs and sizes in a saved state show only when the policy learns something.
         trial, action = self.copy(), np.full((1, self.dim), min(1.0, self.action_bound) / self.dim)
         for _ in range(2):
             trial.update(action[0], self.level)

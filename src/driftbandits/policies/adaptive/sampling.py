@@ -1,4 +1,4 @@
-"""AdaptiveSampling: AdaptiveLinUCB with choices that are drawn, and exact propensities."""
+"""AdaptiveSampling: AdaptiveLinUCB with random choices and exact propensities."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .learning import Parameters
 from .policy import ADAPTIVE, AdaptivePolicy
 from .state import COUNTERS, State
 
-# Positions in ``counters``, after those of the banks: the stream of choices.
-STREAM_HIGH = COUNTERS  # its key, in two words of 32 bits
+# Positions in ``counters``, after those of the banks: the random stream of choices.
+STREAM_HIGH = COUNTERS  # the stream's key, in two words of 32 bits
 STREAM_LOW = COUNTERS + 1
-CHOICES = COUNTERS + 2  # draws made from it
+CHOICES = COUNTERS + 2  # draws made from the stream
 WORD = 0xFFFF_FFFF
 
 
@@ -29,27 +29,27 @@ WORD = 0xFFFF_FFFF
 def weigh_actions(
     p: Parameters, s: State, x: int, radius: float, columns: Array, scratch: Array, scores: Array
 ) -> None:
-    """Replace upper bounds U by −½ ((U* − U)/(τ c σ̂ ‖a − a*‖))², a* the action of the largest."""
+    """Replace upper bounds U by −½ ((U* − U)/(τ c σ̂ ‖a − a*‖))²; a* has the largest one, U*."""
     best, panel = argmax(scores), scratch.shape[1]
     largest = scores[best]
     for start in range(0, scores.size, panel):
         part = scores[start : start + panel]
         widths, some = scratch[0, : part.size], columns[:, start : start + part.size]
-        # The level is common to both actions, so its uncertainty plays no part.
+        # Both actions share the level, so its uncertainty does not matter.
         squares_from(p, s, x, columns[:, best], np.inf, some, scratch, widths)
-        reward_curiosity(p, s, x, some, scratch, widths)
+        reward_curiosity(p, s, x, some, scratch, widths)  # as in the bound of each action
         for k in range(part.size):
             gap = largest - part[k]
             unit = p.temperature * radius * widths[k]
             part[k] = 0.0 if gap == 0.0 else -0.5 * (gap / unit) ** 2
 
 
-# The order of these sums is fixed: a decision and its replay have the same bits.
+# The order of these sums is fixed, so that a decision and its replay have the same bits.
 
 
 @row_kernel
 def drawn(scores: Array, u: float) -> int:
-    """The action at which a share ``u`` of the sum of e^score is reached."""
+    """The first action at which the running sum of e^score exceeds ``u`` times the total."""
     total = 0.0
     for k in range(scores.size):
         total += np.exp(scores[k])
@@ -63,7 +63,7 @@ def drawn(scores: Array, u: float) -> int:
 
 @row_kernel
 def normalise(scores: Array, chances: Array) -> None:
-    """chances ← e^score, in units of their sum."""
+    """chances ← e^score / Σ e^score."""
     total = 0.0
     for k in range(scores.size):
         chances[k] = np.exp(scores[k])
@@ -74,7 +74,7 @@ def normalise(scores: Array, chances: Array) -> None:
 
 @lean_kernel
 def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int:
-    """Draw an action in proportion to e^score."""
+    """Draw an action with a probability proportional to e^score."""
     x, radius = optimistic(p, s, columns, scratch, scores)
     weigh_actions(p, s, x, radius, columns, scratch, scores)
     c = s.counters
@@ -87,7 +87,7 @@ def choose(p: Any, s: Any, columns: Array, scratch: Array, scores: Array) -> int
 def propensities(
     p: Any, s: Any, columns: Array, scratch: Array, scores: Array, rule: int, chances: Array
 ) -> None:
-    """In proportion to e^score."""
+    """Write the probabilities with which `choose` draws: proportional to e^score."""
     normalise(scores, chances)
 
 
@@ -96,22 +96,25 @@ def propensities(
 class AdaptiveSampling(AdaptivePolicy):
     """AdaptiveLinUCB with choices drawn at random: every action has a known probability.
 
-    Banks, level, noise and audits are those of AdaptiveLinUCB. Of its upper bounds U_a, it does not
-    play the largest, that of a*, but draws (as Maillard sampling does from estimates)
+    Banks, level, noise and audits are those of AdaptiveLinUCB. Let U_a be its upper bounds, and a*
+    the action with the largest one. AdaptiveSampling does not always play a*. It draws an action,
+    as Maillard sampling does with estimates instead of upper bounds:
 
         p_a ∝ exp(−½ z_a²)      z_a = (U_a* − U_a) / (τ c σ̂ ‖a − a*‖_{V_x⁻¹})
 
-    and plays a share ε = ``floor`` of the choices at random: (1 − ε) p_a + ε/K. These are the
-    propensities, in closed form for any K, and never below ε/K. Logged with the choices, they are
-    what off-policy evaluation needs. Actions that are hardly told apart share the choices; the
-    others are left to the floor.
+    It plays a share ε = ``floor`` of the choices at random. So the propensities are
+    (1 − ε) p_a + ε/K: a closed form for any K, and never below ε/K. Log them with the choices:
+    off-policy evaluation needs them. Actions that the policy can hardly tell apart share the
+    choices. Only the floor plays the others.
 
     Attributes:
-        floor: ε. Its price is that share of the regret of random play, most of what this policy
-            loses to AdaptiveLinUCB; half of it has half the price, and twice the weights 1/p.
+        floor: ε. It costs a share ε of the regret of random play. This is most of the regret that
+            this policy adds to AdaptiveLinUCB's. Half of ε costs half as much, and doubles the
+            largest weights 1/p.
         temperature: τ, how far choices spread around the largest upper bound, in standard errors.
-            As it goes to zero, they become those of AdaptiveLinUCB. The regret was 1.2 times
-            AdaptiveLinUCB's at 0.1 and 1.3 times at 0.3, 1.3 times with the floor alone.
+            As τ goes to zero, the draws become the choices of AdaptiveLinUCB. Relative to
+            AdaptiveLinUCB, the regret was 1.2 at τ = 0.1, 1.3 at τ = 0.3, and 1.3 with the floor
+            alone.
 
     Examples:
         >>> import numpy as np

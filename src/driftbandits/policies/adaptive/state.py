@@ -1,4 +1,4 @@
-"""What AdaptiveLinUCB keeps: names for every number, and the state it starts from."""
+"""The state of AdaptiveLinUCB: a name for every number, and the initial state."""
 
 from __future__ import annotations
 
@@ -10,100 +10,103 @@ from ...core.arrays import Array
 from ...least_squares.combining import padded
 
 # Positions in ``counters``, after CLOCK.
-EXPERTS = 1  # J, experts in each of the two banks
-OBSERVATIONS = 2  # N, rewards seen
-ORIGIN = 3  # the first reward; all others are counted from it
-# Noise: sums over recent rewards, and what is made of them.
-RESIDUALS = 4  # S, discounted sum of squared residuals, each in units of its predicted variance
-COUNT = 5  # C, how many they are, discounted
-REWARD_MEAN = 6  # discounted mean of the rewards
-REWARD_SQUARES = 7  # discounted sum of their squared distances from it
-REWARD_COUNT = 8
+EXPERTS = 1  # J, the number of experts in each of the two banks
+OBSERVATIONS = 2  # N, the number of rewards seen
+ORIGIN = 3  # the first reward; it is subtracted from all rewards
+# Noise: sums over recent rewards, and estimates from these sums.
+RESIDUALS = 4  # S, discounted sum of squared errors, each divided by its SCALE
+COUNT = 5  # C, discounted number of these errors
+REWARD_MEAN = 6  # discounted mean of reward − ORIGIN
+REWARD_SQUARES = 7  # discounted sum of squared distances of rewards from their mean
+REWARD_COUNT = 8  # discounted number of rewards
 VARIANCE = 9  # σ̂²
-TAIL_BELOW = 10  # mean fourth power of residuals below zero, in units of σ̂⁴
-TAIL_ABOVE = 11  # and of those above
-RATIO = 12  # σ̂²/ρ̂², the share of noise in what rewards vary by
-# Level: the fixed one of the anchored bank, and which bank is in force.
-PRECISION = 13  # κ, of the fixed level
-MOMENT = 14  # κ times its estimate μ̂
-LEAN = 15  # evidence for a level that moves, in nats
+TAIL_BELOW = 10  # mean fourth power of residuals, in units of σ̂⁴; those above zero count as 0
+TAIL_ABOVE = 11  # the same; residuals below zero count as 0
+RATIO = 12  # σ̂²/ρ̂², the share of noise in the variance of rewards
+# Level: the fixed level of the anchored bank, and which bank is in force.
+PRECISION = 13  # κ, the precision of the fixed level
+MOMENT = 14  # κ μ̂, where μ̂ estimates the fixed level
+LEAN = 15  # evidence for a moving level, in nats
 MOVING = 16  # 1 while the centred bank is in force
-LATEST = 17  # the latest round of which there was a reward
+LATEST = 17  # the latest round that has a reward
 TRACKER = 18  # h, the running mean in force
 INFLATION = 19  # F, variance of a centred reward in units of σ²
-FALL = 20  # odds that rewards have fallen from the running mean FALL_FROM
+FALL = 20  # odds that rewards have fallen below the running mean FALL_FROM
 FALL_FROM = 21
 DETECTIONS = 22
 COUNTERS = 23
 
 # Columns of ``facts``, one row per expert.
-WEIGHT = 0  # by how well it has predicted of late; those of a bank sum to one
-EVIDENCE = 1  # odds of the shorter memories against it
-UNIT = 2  # what a weight of one is stored as
-RESTORED = 3  # the clock when its ridge was last put in place
-CHANGES = 4  # rank-one changes of the inverse since it was made; −1 where it has to be made
+WEIGHT = 0  # how well the expert has predicted recent rewards; the weights of a bank sum to one
+EVIDENCE = 1  # odds of the shorter memories against the expert
+UNIT = 2  # a weight of one is stored as this number
+RESTORED = 3  # the clock when Λ_j was last restored
+CHANGES = 4  # rank-one changes of V_j⁻¹ since it was computed; −1: it has to be computed
 REMEMBERED = 5  # Σ w_j(s) over all closed rounds
-COPIES = 6  # overwritings so far
+COPIES = 6  # how often the expert was overwritten
 DISCOUNT = 7  # γ_j
-PRIOR = 8  # π_j, what its weight is drawn to
+PRIOR = 8  # π_j; fixed share moves the weight towards it
 FACTS = 9
 
 # The two banks. Expert j of a bank is in row 2j + bank.
 ANCHORED, CENTRED = 0, 1
 
-# Rows of ``forecasts``: of the last reward, before it was learned, one column per expert of a bank.
-RAW = 0  # its error at level zero
-LEVERAGE = 1  # u, what a level of one adds to the reward beyond what the expert has learned of it
-SPREAD = 2  # xᵀV_j⁻¹x of its row
-ERROR = 3  # its error
+# Rows of ``forecasts``: predictions of the last reward, made before it was learned. There is one
+# column per expert of a bank.
+RAW = 0  # error at level zero
+LEVERAGE = 1  # u: at level μ, the error is RAW − u μ
+SPREAD = 2  # xᵀV_j⁻¹x of the last row
+ERROR = 3  # error at the level that the bank assumes
 SCALE = 4  # variance of the error, in units of σ²
-LAW = 5  # density of the reward, by its prediction
+LAW = 5  # density of the reward under the prediction
 FORECASTS = 6
-MEANS = 2  # and after those of the two banks, one column per running mean: ERROR, SCALE and LAW
-LANES = 8  # columns that vector instructions take at a time
+# Position in ``forecasts``, after the two banks, of the running means. They have one column each,
+# with ERROR, SCALE and LAW.
+MEANS = 2
+LANES = 8  # vector instructions handle this many columns at a time
 
-# Columns of ``trackers``, one row per running mean; sums of actions follow.
-TRACKED = 0  # how many rewards, discounted
-TRACKED_REWARDS = 1  # their sum, discounted
-TRACKER_WEIGHT = 2  # by how well it predicts
-SUMS = 3
+# Columns of ``trackers``, one row per running mean.
+TRACKED = 0  # discounted number of rewards
+TRACKED_REWARDS = 1  # discounted sum of reward − ORIGIN
+TRACKER_WEIGHT = 2  # how well the mean predicts
+SUMS = 3  # the first of d columns with the discounted sum of actions
 
 SHORTEST = 2.0  # memory of the first expert, in units of c
 GROWTH = 4.0  # ratio of neighbouring memories
-LOG = 64  # overwritings that an expert's log holds
+LOG = 64  # number of overwritings in an expert's log
 MOST_EXPERTS = 24  # memories up to 2c·4²²; a multiple of LANES
 
-LEVELS = 5  # running means, with memories of 3 to 300 rewards
+LEVELS = 5  # number of running means; their memories are 3 to 300 rewards
 SHORTEST_LEVEL = 3.0
 LEVEL_GROWTH = 10.0**0.5
 
-NORMAL_TAIL = 1.5  # of a normal law, on each side: half its kurtosis
+NORMAL_TAIL = 1.5  # TAIL_BELOW and TAIL_ABOVE of a normal law: half of its kurtosis
 
 
 class State(NamedTuple):
-    """Two banks, their rows shared, shorter memories first; and what belongs to both."""
+    """Two banks, in alternate rows from short memories to long ones, and what both share."""
 
     counters: Array
     facts: Array  # (2J, FACTS)
-    forecasts: Array  # (3, FORECASTS, MOST_EXPERTS), by bank, and by running means
-    grams: Array  # (2J, 2, d, d), Σ w x xᵀ, with what rounding owes
+    forecasts: Array  # (3, FORECASTS, MOST_EXPERTS), of the two banks and the running means
+    grams: Array  # (2J, 2, d, d), Σ w x xᵀ, a compensated sum
     moments: Array  # (2J, 2, d), Σ w y x
-    offsets: Array  # (2J, 2, d), Σ w x over rows that hold the level
+    offsets: Array  # (2J, 2, d), Σ w x over rows whose y includes the level
     inverses: Array  # (2J, d, d), V_j⁻¹
     thetas: Array  # (2J, d), V_j⁻¹ Σ w y x: the estimate at level zero
-    slopes: Array  # (2J, d), V_j⁻¹ Σ w x: how much of it a level of one takes away
+    slopes: Array  # (2J, d), V_j⁻¹ Σ w x: the estimate at level μ is thetas − μ slopes
     images: Array  # (2J, d), V_j⁻¹x of the last row, in stored units
-    copies: Array  # (2J, LOG, 2), rings of [clock, source]
+    copies: Array  # (2J, LOG, 2), logs of overwritings [clock, source], each a ring
     trackers: Array  # (LEVELS, SUMS + d), running means of rewards and actions
     features: Array  # (2, d): Σ a_i², and how often a_i was not zero
-    rows: Array  # (2, d): the last action as it is, and centred
-    centres: Array  # (2, d): zeros, and the mean action that the next one is centred by
+    rows: Array  # (2, d): the last action, and the last action centred
+    centres: Array  # (2, d): zeros, and the mean that is subtracted from the next action
     factor: Array  # (d, d), room for a Cholesky factor
-    unweighted: Array  # (2, 0, 0): no sums of squared weights
+    unweighted: Array  # (2, 0, 0), empty: there are no sums of squared weights
     detections: Array  # rounds
 
 
-# What has a row for every expert.
+# Arrays with one row per expert.
 ROWS = (
     "facts",
     "grams",
@@ -118,17 +121,17 @@ ROWS = (
 
 
 def birth(c: float, j: int) -> float:
-    """m_j = 2c·4^j, which is also the clock at which expert ``j`` of each bank is born."""
+    """m_j = 2c·4^j, the memory of expert ``j`` of each bank, and the clock at its birth."""
     return float(SHORTEST * c * GROWTH**j)
 
 
 def experts_at(c: float, clock: float) -> int:
-    """How many experts each bank has when the clock stands at ``clock``."""
+    """Number of experts in each bank when the clock is ``clock``."""
     return 1 + sum(birth(c, j) <= clock for j in range(MOST_EXPERTS - 1))
 
 
 def initial_state(*, dim: int) -> State:
-    """One expert in each bank, which has seen nothing."""
+    """A state with one expert in each bank, and without any reward."""
     counters, facts = np.zeros(COUNTERS), np.zeros((2, FACTS))
     counters[[EXPERTS, VARIANCE, RATIO, INFLATION, FALL]] = 1.0
     counters[[TAIL_BELOW, TAIL_ABOVE]] = NORMAL_TAIL
@@ -161,7 +164,7 @@ def initial_state(*, dim: int) -> State:
 
 
 def widened(state: State, dim: int) -> State:
-    """``state`` with zeros along further coordinates, ``dim`` in all: they are new."""
+    """``state`` with ``dim`` coordinates; the added ones are zero, as for new coordinates."""
     rows = len(state.facts)
     return state._replace(
         grams=padded(state.grams, rows, 2, dim, dim),

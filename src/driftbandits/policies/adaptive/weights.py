@@ -1,4 +1,4 @@
-"""How a bank of experts is judged: weights, who is in force, and who has to start again."""
+"""How a bank of experts is judged: weights, the expert in force, and experts that must restart."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .state import (
     State,
 )
 
-MOST_EVIDENCE = 1e200  # as good as any
+MOST_EVIDENCE = 1e200  # bound on odds; larger odds would make no difference
 
 
 @lean_kernel
 def in_force(s: State, bank: int, share: float) -> int:
-    """Row of the first expert at which ``share`` of the weight is reached, shorter ones first."""
+    """Row of the first expert at which the weights sum to ``share``, shorter memories first."""
     last = int(s.counters[EXPERTS]) - 1
     total = 0.0
     for j in range(last):
@@ -36,13 +36,13 @@ def in_force(s: State, bank: int, share: float) -> int:
 
 @lean_kernel
 def bank_in_force(s: State) -> int:
-    """CENTRED where the level moves, ANCHORED otherwise."""
+    """CENTRED if the level moves, ANCHORED otherwise."""
     return int(s.counters[MOVING])
 
 
 @lean_kernel
 def residual_of(s: State, bank: int) -> float:
-    """Σ w_j e_j² / scale_j, the squared error of a bank in units of its predicted variance."""
+    """Σ w_j e_j² / scale_j: the squared errors of a bank, relative to their predicted variances."""
     errors, scales = s.forecasts[bank, ERROR], s.forecasts[bank, SCALE]
     total = 0.0
     for j in range(int(s.counters[EXPERTS])):
@@ -52,9 +52,11 @@ def residual_of(s: State, bank: int) -> float:
 
 @lean_kernel
 def multiply_by_laws(s: State, bank: int) -> float:
-    """Multiply weights by LAW, and by its ratios the odds of shorter memories against longer ones.
+    """Multiply weights by p = LAW, and update the odds G_j of shorter memories against expert j.
 
-    Returns the sum of the weights.
+        G_j ← max(1, G_j Σ_{i<j} w_i p_i / (p_j Σ_{i<j} w_i))      w_j ← w_j p_j
+
+    Returns the sum of the new weights.
     """
     laws = s.forecasts[bank, LAW]
     mixed = shorter = 0.0
@@ -71,7 +73,7 @@ def multiply_by_laws(s: State, bank: int) -> float:
 
 @lean_kernel
 def judge(s: State, bank: int) -> float:
-    """Bayesian weights under fixed share, and odds.
+    """Update weights, by Bayes' rule with fixed share, and odds.
 
     Returns the bank's predictive density, in units of its laws.
     """
@@ -85,7 +87,7 @@ def judge(s: State, bank: int) -> float:
 
 @lean_kernel
 def any_refuted(s: State, odds: float) -> bool:
-    """Whether the odds against any expert are above ``odds``."""
+    """Whether the odds against any expert exceed ``odds``."""
     most = 0.0
     for e in range(2, 2 * int(s.counters[EXPERTS])):
         most = max(most, s.facts[e, EVIDENCE])
@@ -94,7 +96,7 @@ def any_refuted(s: State, odds: float) -> bool:
 
 @lean_kernel
 def replace_refuted(s: State, odds: float) -> None:
-    """Let every expert that the shorter ones have refuted start again from the heaviest of them."""
+    """Overwrite every refuted expert by the heaviest expert of shorter memory in its bank."""
     last = int(s.counters[EXPERTS]) - 1
     for bank in range(2):
         for j in range(last, 0, -1):

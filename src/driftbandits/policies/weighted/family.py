@@ -195,10 +195,10 @@ def prepare(p: Parameters, s: State) -> None:
 
 @lean_kernel
 def begin_look(p: Parameters, s: State) -> float:
-    """Let a factor that was made for a property serve; 1 where decisions have none of their own.
+    """If decisions have no usable factor, let `prepare` use that of the last reading.
 
-    Whether a factor follows the sums or is made from them decides how they are rounded. So
-    decisions use their own alone.
+    Returns 1 in this case. A factor that follows the sums is rounded differently from a new one.
+    So decisions use only their own factor.
     """
     age = s.counters[FACTOR_AGE]
     if serves(age, s.theta.size):
@@ -209,7 +209,7 @@ def begin_look(p: Parameters, s: State) -> float:
 
 @lean_kernel
 def end_look(p: Parameters, s: State, begun: float) -> None:
-    """Mark the factor as made for a property, where `begin_look` says that it is."""
+    """Mark the factor as computed for a property if `begin_look` returned 1."""
     if begun > 0.0:
         s.counters[FACTOR_AGE] = other_age(s.counters[FACTOR_AGE])
 

@@ -14,7 +14,7 @@ from ..registry import register
 from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
 
 
-@register("RestartUCB", "LinUCB, afresh every so many rounds; for drift at a known pace")
+@register("RestartUCB", "LinUCB, restarted at a fixed interval; for drift at a known pace")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RestartUCB(WeightedPolicy):
     """LinUCB that starts afresh every H rounds (Zhao, Zhang, Jiang and Zhou, AISTATS 2020).

@@ -1,4 +1,4 @@
-"""Copies, files and configurations: whole, and apart from what they were made of."""
+"""Copies, files and configurations: complete, and independent of the original."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .lives import action_sets, anew, play, require_same_bits, require_state
 
 
 def saved_and_loaded_it_goes_on(policy: Policy) -> None:
-    """After save and load, bit for bit, however much was seen; saving changes nothing."""
+    """A loaded policy continues bit for bit, after any number of rounds; saving changes nothing."""
     for rounds in (0, 1, 70):
         mine = anew(policy)
         play(mine, rounds)
@@ -38,7 +38,7 @@ def saved_and_loaded_it_goes_on(policy: Policy) -> None:
 
 
 def copies_are_whole_and_apart(policy: Policy) -> None:
-    """By `copy`, the module copy and pickle."""
+    """Copies by `copy`, the module copy and pickle are complete and independent."""
     mine = anew(policy)
     play(mine, 50)
     before = mine.state()
@@ -60,7 +60,7 @@ def copies_are_whole_and_apart(policy: Policy) -> None:
 
 
 def fresh_has_seen_nothing(policy: Policy) -> None:
-    """`fresh` forgets all, and a replication is the same each time."""
+    """`fresh` forgets everything, and a replication is the same each time."""
     mine = anew(policy)
     play(mine, 20)
     for replication in (0, 3):
@@ -71,13 +71,13 @@ def fresh_has_seen_nothing(policy: Policy) -> None:
     first, other = anew(policy).state(), anew(policy, seed=policy.seed + 1).state()
     apart = [mine.fresh(replication).state() for replication in (1, 2)]
     for name, array in first.items():
-        if not np.array_equal(array, other[name]):  # it follows from the seed
+        if not np.array_equal(array, other[name]):  # this array depends on the seed
             same = np.array_equal(apart[0][name], apart[1][name])
             require(not same, f"replications must draw from streams of their own; _reseed {name}")
 
 
 def what_is_handed_over_is_copied(policy: Policy) -> None:
-    """Neither the arrays that come in nor those that go out are shared with the state."""
+    """The state shares no memory with arrays that a policy receives or returns."""
     mine, other = anew(policy), anew(policy)
     room = np.empty((2, policy.dim))
     for pair in action_sets(policy, 12, count=2):
@@ -99,7 +99,7 @@ def what_is_handed_over_is_copied(policy: Policy) -> None:
 
 
 def configuration_is_frozen_and_json(policy: Policy) -> None:
-    """It cannot be changed; its repr and its JSON build the policy anew; keywords alone."""
+    """A configuration is frozen; its repr and its JSON rebuild the policy; options are keywords."""
     kind: Any = type(policy)
     _must_raise(AttributeError, lambda: setattr(policy, "dim", 7), "a policy must be frozen")
     again = kind(**json.loads(json.dumps(policy.config)))

@@ -1,4 +1,4 @@
-"""Choosing: an index, from any layout of numbers, the same each time."""
+"""Decisions: a choice is an index, does not depend on the layout of numbers, and is repeatable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from ...policies import Policy, Problem
 from ..contract import require
 from .lives import action_sets, anew, play, require_finite, require_same_bits, require_state
 
-# Decisions that differ in their draws, and by how many standard deviations a share may be off: by
-# chance it is in one of ten million.
-DRAWS, DEVIATIONS = 2000, 5.5
+# The number of decisions with different draws, and by how many standard deviations a share may be
+# off. SLACK is in draws, because counts of rare actions are not normal. By chance, a share is off
+# by more in less than one of ten million cases.
+DRAWS, DEVIATIONS, SLACK = 2000, 5.5, 3.0
 
 
 def is_described(policy: Policy) -> None:
-    """A label, a summary and a docstring of its own."""
+    """A policy class has a label, a summary and its own docstring."""
     kind = type(policy)
     for name in ("label", "summary"):
         text = getattr(kind, name, "")
@@ -26,7 +27,7 @@ def is_described(policy: Policy) -> None:
 
 
 def choices_are_indices(policy: Policy) -> None:
-    """An int from 0 to K − 1; the actions stay as they are."""
+    """A choice is an int from 0 to K − 1; the actions stay unchanged."""
     mine, actions = anew(policy), action_sets(policy, 1)[0]
     before = actions.copy()
     chosen = mine.select(actions)
@@ -38,7 +39,7 @@ def choices_are_indices(policy: Policy) -> None:
 
 
 def one_action_leaves_no_choice(policy: Policy) -> None:
-    """A single action is chosen, whatever is known of it."""
+    """A single action is always chosen."""
     mine = anew(policy)
     for actions in action_sets(policy, 20, count=1):
         require(mine.select(actions) == 0, "of one action, select must return 0")
@@ -61,7 +62,7 @@ def any_layout_of_actions_is_taken(policy: Policy) -> None:
 
 
 def the_same_run_twice_is_the_same_run(policy: Policy) -> None:
-    """Randomness comes from the seed alone."""
+    """Two runs with the same seed are equal: randomness comes from the seed alone."""
     one, other = anew(policy), anew(policy)
     same = play(one, 120) == play(other, 120)
     require(same, "two runs of one seed must choose alike; draws must come from the state")
@@ -69,14 +70,16 @@ def the_same_run_twice_is_the_same_run(policy: Policy) -> None:
 
 
 def asking_changes_no_decision(policy: Policy) -> None:
-    """Properties, scores, widths and repr leave decisions as they were, to the last bit."""
+    """Reading properties, scores, widths and repr changes no decision, to the last bit."""
     asked, plain = anew(policy), anew(policy)
     for one in (asked, plain):
         play(one, 40)
     for actions in action_sets(policy, 40, seed=9):
         _ask(asked, actions)
         mine, other = asked.decide(actions), plain.decide(actions)
-        same = mine.index == other.index and np.array_equal(mine.scores, other.scores)
+        same = mine.index == other.index and np.array_equal(
+            mine.scores, other.scores, equal_nan=True
+        )
         require(same, "asking for estimates must change no decision, nor its scores")
         _ask(asked, actions)
         for one in (asked, plain):
@@ -84,7 +87,7 @@ def asking_changes_no_decision(policy: Policy) -> None:
 
 
 def _ask(asked: Any, actions: Array) -> None:
-    """All that can be asked of a policy."""
+    """Read everything that a policy offers to read."""
     for name in ("theta", "radius", "round", "config"):
         getattr(asked, name, None)
     for name in ("scores", "widths", "propensities"):
@@ -95,7 +98,7 @@ def _ask(asked: Any, actions: Array) -> None:
 
 
 def propensities_are_those_of_the_next_decision(policy: Policy) -> None:
-    """They sum to one, asking changes nothing, and with a floor none is below ε/K or unknown."""
+    """Propensities sum to one; reading changes nothing; with a floor, none is NaN or below ε/K."""
     for floor in (0.0, 0.03):
         mine = anew(policy, floor=floor)
         play(mine, 40)
@@ -118,7 +121,7 @@ def propensities_are_those_of_the_next_decision(policy: Policy) -> None:
 
 
 def the_largest_score_is_played(policy: Policy) -> None:
-    """Where there are scores: aᵀθ̂ + β width(a), the largest of which is chosen."""
+    """If a policy has scores, they are aᵀθ̂ + β width(a), and the largest is chosen."""
     mine = anew(policy)
     if not hasattr(mine, "scores") or mine.refusal("scores") or mine.floor > 0:
         return
@@ -133,9 +136,9 @@ def the_largest_score_is_played(policy: Policy) -> None:
 
 
 def propensities_are_probabilities(policy: Policy) -> None:
-    """They sum to one, and are those that were asked for; with a floor ε never below ε/K.
+    """A decision has the propensities read before; they sum to one, and are at least ε/K.
 
-    Without a floor they may be NaN: not known.
+    ε is the floor. Without a floor, propensities may be NaN: unknown.
     """
     for floor in (policy.floor, 0.3):
         mine = anew(policy, floor=floor)
@@ -157,10 +160,10 @@ def propensities_are_probabilities(policy: Policy) -> None:
 
 
 def propensities_are_those_of_the_draws(policy: Policy) -> None:
-    """Of many decisions that differ in their draws alone, each action has its share.
+    """In many decisions that differ only in their draws, propensities are the shares of actions.
 
-    Where a rule draws, so that other draws choose otherwise, no propensity of it may be 1. With a
-    floor they may depend on the rule's draw; given it, they are those of the floor.
+    If other draws of a rule lead to other choices, none of its propensities may be 1. With a floor,
+    propensities may depend on the rule's draw. Given this draw, they are those of the floor.
     """
     for floor in (0.0, 0.3):
         mine = anew(policy, floor=floor)
@@ -179,13 +182,13 @@ def propensities_are_those_of_the_draws(policy: Policy) -> None:
             surplus[decision.index] += 1.0
             variance += told * (1.0 - told)
         else:
-            off = np.abs(surplus) > DEVIATIONS * np.sqrt(variance) + 1e-6
+            off = np.abs(surplus) > DEVIATIONS * np.sqrt(variance) + SLACK
             shares = surplus / DRAWS
             require(not off.any(), f"propensities must be the shares of choices, off by {shares}")
 
 
 def _redrawn(policy: Any, replication: int) -> Any:
-    """A copy with the streams of another replication: the floor's, and those of its rule."""
+    """A copy with the streams of another replication, for the floor and for the rule."""
     twin = policy._twin(policy._state, policy._floor_stream(replication))
     twin._reseed(replication)
     return twin
@@ -200,7 +203,7 @@ def any_dimension_will_do(policy: Policy) -> None:
 
 
 def zero_actions_are_actions(policy: Policy) -> None:
-    """Actions may be zero, all of them."""
+    """Actions may be zero, even all of them."""
     mine = anew(policy)
     for _ in range(10):
         chosen = mine.select(np.zeros((3, policy.dim)))

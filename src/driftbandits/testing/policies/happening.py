@@ -24,11 +24,11 @@ from ..contract import require
 from .lives import action_sets, anew, life, parameter, require_same_bits
 
 LENGTH = 160
-CUT = 37  # where a replay is cut in pieces
+CUT = 37  # events per piece of a replay in pieces
 
 
 def replay_is_the_calls(policy: Policy) -> None:
-    """Calls, ``apply``, ``replay`` and a replay in pieces, with and without a floor."""
+    """Calls, ``apply``, ``replay`` and a replay in pieces agree, with and without a floor."""
     for floor in (0.0, 0.3):
         called, applied, replayed, cut = (anew(policy, floor=floor) for _ in range(4))
         events = list(life(called, LENGTH))
@@ -51,14 +51,14 @@ def replay_is_the_calls(policy: Policy) -> None:
 
 
 def _told(result: Decision | int | None) -> tuple[float, float, float]:
-    """What a call returned: index, round and propensity, where it has them."""
+    """Index, round and propensity that a call returned; −1 or NaN if it returned none."""
     if isinstance(result, Decision):
         return result.index, result.round, result.propensity
     return -1 if result is None else result, np.nan, np.nan
 
 
 def call(policy: Policy, event: Event) -> Any:
-    """The call that an event stands for, written out."""
+    """Make the call that ``event`` records."""
     if isinstance(event, Select):
         return policy.select(event.actions)
     if isinstance(event, Decide):
@@ -77,7 +77,7 @@ def call(policy: Policy, event: Event) -> Any:
 
 
 def the_simulator_plays_what_calls_would(policy: Policy) -> None:
-    """`play` gives the regret and the bits of ``select`` and ``update``."""
+    """`play` gives the same regret and the same bits as ``select`` and ``update``."""
     rounds = 90
     sets, rng = action_sets(policy, rounds, count=5), np.random.default_rng(2)
     thetas = np.array([parameter(policy, t) for t in range(rounds)])

@@ -1,4 +1,4 @@
-"""Random lives to put policies through, and comparisons of what they have become."""
+"""Random lives of policies, and comparisons of policies after them."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from ...events import Advance, Amend, Decide, Event, Forget, Learn, Select, Upda
 from ...policies import Policy
 from ..contract import require
 
-# Agreement of two ways to the same sums. Rounding differs in the last few of 16 digits, and a
-# solution loses as many more as the condition of V has.
+# Two ways to compute the same sums must agree to this. Rounding differs in the last few of 16
+# digits. A solution loses as many more digits as the condition number of V has.
 TOLERANCE = 1e-8
 
-# A policy that takes actions of nearly any length is shown some of about this one.
+# The length of actions for a policy that accepts nearly any length.
 USUAL_LENGTH = 10.0
 
 
 def anew(policy: Policy, **changes: Any) -> Any:
-    """A policy of the same configuration, but for ``changes``, that has seen nothing."""
+    """A new policy with the same configuration, except for ``changes``."""
     return type(policy)(**{**policy.config, **changes})
 
 
 def action_sets(policy: Policy, rounds: int, *, count: int = 6, seed: int = 3) -> Array:
-    """Actions (T, K, d) as long as the policy takes them, in directions at random."""
+    """Actions (T, K, d) in random directions, as long as the policy accepts, up to USUAL_LENGTH."""
     sets = np.random.default_rng(seed).standard_normal((rounds, count, policy.dim))
     lengths = np.linalg.norm(sets, axis=2, keepdims=True)
     return np.asarray(sets / lengths * min(policy.action_bound, USUAL_LENGTH))
 
 
 def parameter(policy: Policy, seed: int) -> Array:
-    """A direction that rewards could come from, of length one, shape (d,)."""
+    """A random parameter for rewards, of length one, shape (d,)."""
     theta = np.random.default_rng(seed + 100).standard_normal(policy.dim)
     return np.asarray(theta / np.linalg.norm(theta))
 
 
 def play(policy: Policy, rounds: int, *, seed: int = 3) -> list[int]:
-    """Choices against a parameter that jumps half-way, with a late reward now and then."""
+    """Play, and return the choices; the parameter jumps half-way, and some rewards are late."""
     rng, theta = np.random.default_rng(seed), parameter(policy, seed)
     choices = []
     for t, actions in enumerate(action_sets(policy, rounds, seed=seed)):
@@ -58,7 +58,7 @@ def play(policy: Policy, rounds: int, *, seed: int = 3) -> list[int]:
 
 
 class Observation(NamedTuple):
-    """One reward, and the round that it belongs to."""
+    """One action, its reward, and the round that it belongs to."""
 
     action: Array
     reward: float
@@ -66,7 +66,7 @@ class Observation(NamedTuple):
 
 
 def observations(policy: Policy, rounds: int, *, seed: int = 5) -> list[Observation]:
-    """Two of each round from 1 to ``rounds``."""
+    """Two observations per round, from round 1 to ``rounds``."""
     rng, theta = np.random.default_rng(seed), parameter(policy, seed)
     return [
         Observation(action, float(action @ theta + 0.3 * rng.standard_normal()), t)
@@ -76,7 +76,7 @@ def observations(policy: Policy, rounds: int, *, seed: int = 5) -> list[Observat
 
 
 def learn_on_time(policy: Policy, seen: list[Observation]) -> None:
-    """Close the rounds of ``seen``, which are in order, with their rewards in batches."""
+    """Learn ``seen``, which is in order, one batch per round; close all rounds up to the last."""
     last = max((one.round for one in seen), default=0)
     for t in range(int(policy.round), last + 1):
         batch = [one for one in seen if one.round == t]
@@ -87,7 +87,7 @@ def learn_on_time(policy: Policy, seen: list[Observation]) -> None:
 
 
 def life(policy: Policy, count: int, *, seed: int = 0) -> Iterator[Event]:
-    """Everything that can happen, in any order; a parameter that jumps half-way."""
+    """``count`` events of all kinds, in random order; the parameter jumps half-way."""
     rng, clock, theta = np.random.default_rng(seed), 0.0, parameter(policy, seed)
     offered = {name for name in ("amend", "forget") if not policy.refusal(name)}
     length, seen = min(policy.action_bound, USUAL_LENGTH), list[tuple[Array, float, float]]()
@@ -130,7 +130,7 @@ def life(policy: Policy, count: int, *, seed: int = 0) -> Iterator[Event]:
             yield Amend(action, round, old, old + 1.0)
         elif step % 20 == 19 and "forget" in offered:
             yield Forget([int(rng.integers(policy.dim))])
-            seen.clear()  # what is amended must be known as it was
+            seen.clear()  # the policy no longer holds these as they were learned: none to amend
         else:
             passed = float(rng.choice([0.25, 1.0, 7.0]))
             yield Advance(passed)
@@ -138,12 +138,12 @@ def life(policy: Policy, count: int, *, seed: int = 0) -> Iterator[Event]:
 
 
 def require_same_bits(one: Policy, other: Policy, what: str) -> None:
-    """All arrays of the two states are equal, to the last bit."""
+    """Require that all arrays of the two states are equal, to the last bit."""
     require_state(one, other.state(), what)
 
 
 def require_state(policy: Policy, expected: dict[str, Array], what: str) -> None:
-    """The state is ``expected``, to the last bit."""
+    """Require that the state is ``expected``, to the last bit."""
     state = policy.state()
     require(state.keys() == expected.keys(), f"{what}; the states have different arrays")
     for name, array in state.items():
@@ -153,13 +153,13 @@ def require_state(policy: Policy, expected: dict[str, Array], what: str) -> None
 
 
 def require_finite(policy: Policy, what: str) -> None:
-    """No array of the state has an entry that is not a number."""
+    """Require that all entries of the state are finite."""
     for name, array in policy.state().items():
         require(np.isfinite(array).all(), f"{what}; array {name} of the state is not finite")
 
 
 def require_same_knowledge(one: Any, other: Any, what: str) -> None:
-    """Both would decide alike from now on, and have the same estimate, to rounding."""
+    """Require the same estimates and the same further decisions, up to rounding."""
     require(one.round == other.round, f"{what}; the rounds are {one.round} and {other.round}")
     sets = action_sets(one, 12, seed=77)
     for name in ("theta", "radius"):

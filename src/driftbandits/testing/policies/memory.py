@@ -1,7 +1,7 @@
-"""Memory that changes: amended rewards, forgotten and added coordinates, merged policies.
+"""Changes of memory: amended rewards, forgotten and added coordinates, merged policies.
 
-Each compares with a policy whose life was that from the start. Policies whose sums are exact, which
-``late_rewards`` says, must agree; the others must go on working.
+Each check compares with a policy that saw the changed data from the start. If a policy's sums are
+exact (``late_rewards`` is empty), both must agree. Otherwise the policy must continue to work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .lives import (
 
 
 def amended_is_as_if_learned_so(policy: Policy) -> None:
-    """After `amend`, all is as if the new reward had been the one that was learned."""
+    """After `amend`, a policy is as if it had learned the new reward in the first place."""
     seen = observations(policy, 30)
     mistaken = [
         one._replace(reward=one.reward - 2.0) if i % 3 == 0 else one for i, one in enumerate(seen)
@@ -43,7 +43,7 @@ def amended_is_as_if_learned_so(policy: Policy) -> None:
     for wrong, right in zip(mistaken, seen, strict=True):
         if wrong is not right:
             amend(wrong, right.reward)
-    last = seen[-1]._replace(round=mine.round)  # of the open round, amended there and later
+    last = seen[-1]._replace(round=mine.round)  # amended while its round is open, and again later
     for one, reward in ((mine, last.reward - 2.0), (truth, last.reward)):
         one.update(last.action, reward, round=last.round)
     amend(last._replace(reward=last.reward - 2.0), last.reward - 1.0)
@@ -56,7 +56,7 @@ def amended_is_as_if_learned_so(policy: Policy) -> None:
 
 
 def forgotten_is_as_if_zero(policy: Policy) -> None:
-    """After `forget`, all is as if the actions so far had been zero along the coordinates."""
+    """After `forget`, a policy is as if all past actions had been zero along the coordinates."""
     seen, fresh = observations(policy, 30), anew(policy)
     if _refused(fresh, "forget", lambda: fresh.forget([0])):
         return
@@ -68,7 +68,7 @@ def forgotten_is_as_if_zero(policy: Policy) -> None:
 
 
 def widened_is_as_if_always_wider(policy: Policy) -> None:
-    """`widened` returns what a wider policy would know that had seen zeros; this one stays."""
+    """`widened` is as if a policy had always been wider and had seen zeros; the original stays."""
     seen, dim = observations(policy, 30), policy.dim + 2
     mine = _lived(policy, seen)
     if _refused(mine, "widened", lambda: mine.widened(dim=dim)):
@@ -83,7 +83,7 @@ def widened_is_as_if_always_wider(policy: Policy) -> None:
 
 
 def merged_is_as_if_one_had_seen_all(policy: Policy) -> None:
-    """`merged` knows what both know, also with different clocks; both stay as they are."""
+    """`merged` knows what both know, even if clocks differ; both policies stay unchanged."""
     seen = observations(policy, 30)
     first = [one for i, one in enumerate(seen) if i % 2 and one.round < 24]
     second = [one for one in seen if not any(one is other for other in first)]
@@ -110,20 +110,20 @@ def _cleared(action: Array, coordinate: int) -> Array:
 
 
 def _require_as_if(mine: Policy, truth: Policy, promise: str) -> None:
-    """The same knowledge where sums are exact, now and later; elsewhere a policy that goes on."""
+    """Require the same knowledge, now and later, if sums are exact; otherwise a working policy."""
     require(mine.round == truth.round, f"{promise}; the rounds are {mine.round}, {truth.round}")
     if mine.late_rewards:
         play(mine, 20)
         require_finite(mine, promise)
     else:
         require_same_knowledge(mine, truth, promise)
-        for one in (mine, truth):  # what is in V alone shows in what is learned next
+        for one in (mine, truth):  # a difference in V alone shows after further learning
             learn_on_time(one, observations(one, int(truth.round) + 9, seed=6))
         require_same_knowledge(mine, truth, f"{promise}, later too")
 
 
 def _refused(policy: Policy, operation: Operation, call: Callable[[], Any]) -> bool:
-    """Whether the policy does not offer the operation; it must then say why, and change nothing."""
+    """Whether the policy refuses the operation; it must then say why, and change nothing."""
     reason, before = policy.refusal(operation), policy.state()
     if not reason:
         return False

@@ -1,4 +1,4 @@
-"""Refusals: bad input and a second thread change nothing, and the message says what was wrong."""
+"""Refusals: bad input and a second thread change nothing, and the message says what is wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Call = Callable[[Any], Any]
 
 
 def bad_input_is_refused(policy: Policy) -> None:
-    """ValueError with the argument's name; the state stays, and so do later decisions."""
+    """Bad input raises ValueError with the argument's name; state and later decisions stay."""
     mine, plain = anew(policy), anew(policy)
     for one in (mine, plain):
         play(one, 64)
@@ -34,7 +34,7 @@ def bad_input_is_refused(policy: Policy) -> None:
 
 
 def _bad_calls(policy: Policy) -> Iterator[tuple[str, Call]]:
-    """Calls that must be refused, and the argument that is wrong with each."""
+    """Calls that must be refused, each with the name of its wrong argument."""
     good = action_sets(policy, 1)[0]
     for bad in _bad_rows(policy):
         yield "actions", methodcaller("select", bad)
@@ -47,7 +47,7 @@ def _bad_calls(policy: Policy) -> Iterator[tuple[str, Call]]:
     for reward in (NAN, INF, -INF, 1e155, None, "good", [1.0], [1.0, 2.0]):
         yield "rewards", methodcaller("update", good[0], reward)
         yield "rewards", methodcaller("update", good[0], reward, round=3)
-    many = np.repeat(good[:1], 500, axis=0)  # so that whatever grows would have had to grow
+    many = np.repeat(good[:1], 500, axis=0)  # so many that arrays of the state would have to grow
     last = np.append(np.ones(499), NAN)
     for rewards in (last, 1.0, [1.0], [1.0, [2.0]]):
         yield "rewards", methodcaller("update", many, rewards)
@@ -64,7 +64,7 @@ def _bad_calls(policy: Policy) -> Iterator[tuple[str, Call]]:
 
 
 def _bad_rows(policy: Policy) -> Iterator[Any]:
-    """Two rows each, one of which cannot be an action."""
+    """Pairs of rows, at least one of which cannot be an action."""
     good = action_sets(policy, 1, count=1)[0, 0]
     for value in (NAN, INF, -INF):
         yield np.array([good, np.append(good[1:], value)])
@@ -74,7 +74,7 @@ def _bad_rows(policy: Policy) -> Iterator[Any]:
 
 
 def a_second_thread_is_refused(policy: Policy) -> None:
-    """RuntimeError while another call runs, with nothing changed; afterwards all is well."""
+    """A call while another one runs raises RuntimeError and changes nothing; later calls work."""
     mine = anew(policy)
     play(mine, 10)
     one, before = action_sets(policy, 1)[0], mine.state()
@@ -102,7 +102,7 @@ def a_second_thread_is_refused(policy: Policy) -> None:
         if not mine.refusal("scores"):
             calls["scores"] = methodcaller("scores", one)
     for name, call in calls.items():
-        with mine._alone():  # as a call in another thread does
+        with mine._alone():  # a call in another thread claims the policy in the same way
             _require_refused(mine, call, "two threads", RuntimeError)
         require_state(mine, before, f"{name} in a second thread must change nothing")
     for call in calls.values():

@@ -1,4 +1,4 @@
-"""Time: the clock of rounds, and rewards that come late."""
+"""Time: the clock of rounds, and late rewards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .lives import (
 
 
 def the_clock_counts_rounds(policy: Policy) -> None:
-    """One round per update, however large; none per late reward; fractions as they are."""
+    """An update of any size counts one round; late rewards count none; fractions are exact."""
     mine, actions = anew(policy), action_sets(policy, 1)[0]
 
     def must_be(round: float, after: str) -> None:
@@ -45,7 +45,7 @@ def the_clock_counts_rounds(policy: Policy) -> None:
 
 
 def deciding_is_selecting_and_advancing(policy: Policy) -> None:
-    """`decide` gives the bits of `select` and then `advance`."""
+    """`decide` gives the same bits as `select` followed by `advance`."""
     decided, selected = anew(policy), anew(policy)
     for t, actions in enumerate(action_sets(policy, 40, seed=4), start=1):
         decision = decided.decide(actions)
@@ -59,9 +59,10 @@ def deciding_is_selecting_and_advancing(policy: Policy) -> None:
 
 
 def late_rewards_count_as_on_time(policy: Policy) -> None:
-    """In any order, alone or in batches, after whole rounds or fractions, or while one is open.
+    """Late rewards count as if on time, in any order, alone or in batches.
 
-    For every policy that claims it. One that does not says in ``late_rewards`` what it does.
+    This holds after whole rounds or fractions, and while a round is open. The check is for policies
+    that promise this. Other policies say in ``late_rewards`` what they do.
     """
     require(isinstance(policy.late_rewards, str), "late_rewards must be a text")
     if policy.late_rewards:
@@ -82,7 +83,7 @@ def late_rewards_count_as_on_time(policy: Policy) -> None:
     )
     for one in single:
         late.update(one.action, one.reward, round=one.round)
-    early = seen[0]  # of the open round, before it closes
+    early = seen[0]  # learned as a reward of the open round, before the round closes
     on_time.update(early.action, early.reward)
     late.update(early.action, early.reward, round=late.round)
     late.advance()
@@ -92,7 +93,7 @@ def late_rewards_count_as_on_time(policy: Policy) -> None:
 
 
 def long_silence_ends_in_a_working_policy(policy: Policy) -> None:
-    """10⁹ rounds without a reward, and then one of the first round."""
+    """A policy works after 10⁹ rounds without a reward, and then a reward of the first round."""
     mine, actions = anew(policy), action_sets(policy, 1)[0]
     play(mine, 30)
     mine.advance(rounds=10**9)
