@@ -22,6 +22,7 @@ from driftbandits import (
     DetectRestartLinUCB,
     DLinTS,
     DLinUCB,
+    DLogUCB,
     DRandLinUCB,
     DynamicLinUCB,
     LBWeightUCB,
@@ -252,7 +253,7 @@ def test_merging_refuses_another_class_or_configuration() -> None:
     assert one.merged(DLinUCB(dim=2, gamma=0.9, seed=3)).seed == 0
 
 
-@pytest.mark.parametrize("cls", [AdaptiveLinUCB, BOB, DetectRestartLinUCB, DynamicLinUCB])
+@pytest.mark.parametrize("cls", [AdaptiveLinUCB, BOB, DetectRestartLinUCB, DLogUCB, DynamicLinUCB])
 def test_policies_that_are_no_sum_refuse_to_merge_and_say_why(cls: Any) -> None:
     policy = cls.tuned(Problem(dim=2, horizon=100, budget=1.0))
     with pytest.raises(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.arrays import Array
 from ...core.entry_points import Kernels
 from ..registry import register
 from .migration import is_earlier, migrated
@@ -52,14 +51,6 @@ class AdaptiveLinUCB(AdaptivePolicy):
     """
 
     kernels: ClassVar[Kernels] = ADAPTIVE
-
-    def scores(self, actions: Any) -> Array:
-        """Scores of ``actions`` (K, d), shape (K,); the policy plays the largest.
-
-        A score is aᵀθ_x + radius · width. In an audit, it may instead be the score by an expert of
-        shorter memory.
-        """
-        return self._scores(actions)
 
     def _checked(self, arrays: dict[str, Any], initial: Any) -> Any:
         """Like the base class; also accepts a state that release 0.1.0 saved, and migrates it."""

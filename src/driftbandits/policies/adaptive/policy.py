@@ -213,6 +213,15 @@ class AdaptivePolicy(Policy):
         with self._alone():
             return float(self._state.facts[self._in_force, REMEMBERED])
 
+    def scores(self, actions: Any) -> Array:
+        """Scores of ``actions`` (K, d), shape (K,); the policy plays the largest.
+
+        A score is aᵀθ_x + radius · width. In an audit, it may instead be the score by an expert of
+        shorter memory.
+        """
+        self._check_offered("scores")
+        return self._scores(actions)
+
     def widths(self, actions: Any) -> Array:
         """Widths of ``actions`` (K, d), shape (K,); the radius multiplies them in scores.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -129,6 +130,11 @@ class AdaptiveSampling(AdaptivePolicy):
     kernels: ClassVar[Kernels] = ADAPTIVE._replace(
         name="adaptive_sampling", choose=choose, propensities=propensities
     )
+
+    refusals: ClassVar[Mapping[str, str]] = {
+        **AdaptivePolicy.refusals,
+        "scores": "an action has no score before the draw",
+    }
 
     floor: float = 0.01
     temperature: float = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -184,6 +185,9 @@ class DLogUCB(WeightedPolicy):
         misses=never_misses,
     )
     late_rewards: ClassVar[str] = "linearised at the estimate when it arrives"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "merged": "its sums depend on the estimates, and so on the order of rewards",
+    }
 
     gamma: float
     noise: float = 0.25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ import numpy as np
 from ...core.arrays import Array
 from ...policies import Policy, Problem
 from ..contract import require
-from .lives import action_sets, anew, play, require_finite, require_same_bits, require_state
+from .lives import (
+    TOLERANCE,
+    action_sets,
+    anew,
+    play,
+    require_finite,
+    require_same_bits,
+    require_state,
+)
 
 # The number of decisions with different draws, and by how many standard deviations a share may be
 # off. SLACK is in draws, because counts of rare actions are not normal. By chance, a share is off
@@ -88,13 +97,27 @@ def asking_changes_no_decision(policy: Policy) -> None:
 
 def _ask(asked: Any, actions: Array) -> None:
     """Read everything that a policy offers to read."""
-    for name in ("theta", "radius", "round", "config"):
-        getattr(asked, name, None)
+    for name, member in inspect.getmembers(type(asked)):
+        if isinstance(member, property) and not name.startswith("_"):
+            getattr(asked, name)
     for name in ("scores", "widths", "propensities"):
         if hasattr(asked, name) and not (name == "scores" and asked.refusal("scores")):
             shape = getattr(asked, name)(actions).shape
             require(shape == (len(actions),), f"{name} must have shape (K,), got {shape}")
     repr(asked)
+
+
+def estimates_are_up_to_date(policy: Policy) -> None:
+    """``theta`` right after a reward is what it is after a decision that follows."""
+    mine = anew(policy)
+    if not hasattr(mine, "theta"):
+        return
+    for actions in action_sets(policy, 30, seed=8):
+        mine.update(actions[0], 0.7)
+        decided = mine.copy()
+        decided.select(actions)
+        same = np.allclose(mine.theta, decided.theta, rtol=TOLERANCE, atol=1e-12)
+        require(same, f"theta must be {decided.theta} after a reward, got {mine.theta}")
 
 
 def propensities_are_those_of_the_next_decision(policy: Policy) -> None:
@@ -219,6 +242,7 @@ CHECKS = (
     any_layout_of_actions_is_taken,
     the_same_run_twice_is_the_same_run,
     asking_changes_no_decision,
+    estimates_are_up_to_date,
     the_largest_score_is_played,
     propensities_are_probabilities,
     propensities_are_those_of_the_next_decision,

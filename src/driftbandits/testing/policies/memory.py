@@ -94,7 +94,9 @@ def merged_is_as_if_one_had_seen_all(policy: Policy) -> None:
     merged = one.merged(other)
     for each, state in zip((one, other), kept, strict=True):
         require_state(each, state, "merged must leave both policies as they are")
-    _require_as_if(merged, _lived(policy, seen), "merged must know what both know")
+    truth = _lived(policy, seen)
+    require(merged.round == truth.round, f"merged must be at round {truth.round}")
+    require_same_knowledge(merged, truth, "merged must know what both know")
 
 
 def _lived(policy: Policy, seen: list[Observation]) -> Any:
