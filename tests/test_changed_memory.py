@@ -244,6 +244,24 @@ def test_two_processes_that_learn_half_a_log_each_equal_one(tmp_path: Path) -> N
             np.testing.assert_allclose(getattr(merged, name), getattr(one, name), rtol=1e-12)
 
 
+@pytest.mark.parametrize("restore_every", [2, 5, 7, 20])
+@pytest.mark.parametrize("gamma", [0.5, 0.9])
+def test_a_clock_that_catches_up_keeps_the_rounds_at_which_the_ridge_is_restored(
+    gamma: float, restore_every: int
+) -> None:
+    """Odd rounds go to one policy, even rounds to the other, whose clock stops at round 13."""
+    one, short, long = (DLinUCB(dim=2, gamma=gamma, restore_every=restore_every) for _ in range(3))
+    for t in range(1, 32):
+        action, reward = np.array([np.cos(t), np.sin(t)]), float(np.sin(3 * t))
+        for policy in (one, long) if t > 13 else (one, long, short):
+            policy.advance()
+        for policy in (one, long) if t % 2 or t > 13 else (one, short):
+            policy.update(action, reward, round=t)
+    for merged in (short.merged(long), long.merged(short)):
+        for name in ("design", "squared_design", "moment", "theta", "radius"):
+            np.testing.assert_allclose(getattr(merged, name), getattr(one, name), rtol=1e-12)
+
+
 def test_merging_refuses_another_class_or_configuration() -> None:
     one = DLinUCB(dim=2, gamma=0.9)
     with pytest.raises(TypeError, match="same class DLinUCB, got LinUCB"):

@@ -14,6 +14,7 @@ import pytest
 
 from driftbandits import experiments
 from driftbandits.policies.weighted.family import WeightedPolicy, initial_state
+from driftbandits.testing import ContractError, check_policy
 
 ROOT = Path(__file__).parents[1]
 PAGES = {str(p.relative_to(ROOT)): p for p in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]}
@@ -170,3 +171,25 @@ def test_pages_that_docstrings_name_exist() -> None:
         if not (ROOT / page).is_file()
     ]
     assert missing == []
+
+
+def test_the_guide_shows_what_the_contract_says_of_its_policy_without_age(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = page("how-to/adding-a-policy.md")
+    whole = re.search(r'```python title="epsilon_greedy\.py"\n(.*?)```', text, re.S)
+    shown = re.search(r"```text\nContractError: (.*?)```", text, re.S)
+    assert whole is not None
+    assert shown is not None
+    # Another name and label: the guide's own policy may be registered in this process.
+    source = (
+        whole[1].replace("EpsilonGreedy", "WithoutAge").replace("epsilon-greedy", "without age")
+    )
+    broken = source.replace("weight = p.gamma**age", "weight = 1.0", 1)
+    assert broken.count("gamma**age") == source.count("gamma**age") - 1
+    (tmp_path / "without_age.py").write_text(broken)
+    monkeypatch.syspath_prepend(tmp_path)
+    policy = importlib.import_module("without_age").WithoutAge(dim=3, gamma=0.9)
+    with pytest.raises(ContractError) as caught:
+        check_policy(policy)
+    assert str(caught.value).replace("WithoutAge", "EpsilonGreedy") == shown[1].strip()

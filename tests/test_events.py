@@ -141,6 +141,9 @@ UNLIKE_CALLS: list[Event] = [
     Amend([1.0, 0.0], 1, 1.0, None),  # type: ignore[arg-type]
     Amend([1.0, 0.0], 1, [1.0], 2.0),  # type: ignore[arg-type]
     Amend([1.0, 0.0], "1", 1.0, 2.0),  # type: ignore[arg-type]
+    Update([1.0, 0.0], 10**400),
+    Learn([1.0, 0.0], 1.0, 10**400),
+    Forget([[0], [0, 1]]),
 ]
 
 
@@ -168,6 +171,13 @@ def test_a_wrong_event_is_told_by_its_own_number() -> None:
         SWLinUCB(dim=2, window=5).replay([batch, Amend([1.0, 0.0], 1, 0.5, 2.0)])
 
 
+def test_what_is_no_event_is_told_by_its_number() -> None:
+    with pytest.raises(TypeError, match=r"event 3: an event of driftbandits\.events is needed"):
+        LinUCB(dim=2).replay([*GOOD, "decide"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="events must be a list of events, got Decide"):
+        LinUCB(dim=2).replay(Decide(np.eye(2)))  # type: ignore[arg-type]
+
+
 def test_an_amendment_that_finds_nothing_undoes_the_replay() -> None:
     policy = SWLinUCB(dim=2, window=5)
     before = policy.copy()
@@ -179,7 +189,7 @@ def test_an_amendment_that_finds_nothing_undoes_the_replay() -> None:
 def test_an_operation_that_a_policy_does_not_offer_is_refused_in_replay() -> None:
     policy = driftbandits.DynamicLinUCB(dim=2)
     before = policy.copy()
-    with pytest.raises(TypeError, match="amend is not possible with dLinUCB"):
+    with pytest.raises(TypeError, match="event 3: amend is not possible with dLinUCB"):
         policy.replay([*GOOD, Amend([1.0, 0.0], 1, 1.0, 2.0)])
     assert_same_bits(policy, before)
 

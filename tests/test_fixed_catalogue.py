@@ -99,13 +99,13 @@ def test_little_is_scored_once_data_has_been_seen(monkeypatch: pytest.MonkeyPatc
         a = items[catalogue.select()]
         policy.update(a, float(a @ theta + 0.2 * rng.normal()))
     scored: list[int] = []
-    exact = LinUCB.scores
+    exact = LinUCB.select
 
-    def counting(self: LinUCB, actions: Any) -> Any:
+    def counting(self: LinUCB, actions: Any) -> int:
         scored.append(len(actions))
         return exact(self, actions)
 
-    monkeypatch.setattr(LinUCB, "scores", counting)
+    monkeypatch.setattr(LinUCB, "select", counting)
     for _ in range(50):
         a = items[catalogue.select()]
         policy.update(a, float(a @ theta + 0.2 * rng.normal()))
@@ -170,3 +170,14 @@ def test_exact_ties_are_broken_as_by_select(make: Any, dim: int) -> None:
         # A score depends only on the item, not on its place or on the other items.
         alone = np.array([policy.scores(item[None])[0] for item in items])
         np.testing.assert_array_equal(policy.scores(items), alone)
+
+
+def test_ties_of_items_are_broken_as_by_select_at_any_time() -> None:
+    """A reading of scores may be rounded otherwise than a decision: the decision counts."""
+    items = np.eye(20)
+    policy, rng = SWLinUCB(dim=20, window=30), np.random.default_rng(0)
+    catalogue = FixedCatalogue(policy, items)
+    for _ in range(80):
+        policy.update(items[rng.integers(20)], 1.0)
+        expected = policy.copy().select(items)
+        assert catalogue.select() == expected

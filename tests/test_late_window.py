@@ -194,3 +194,19 @@ def test_late_rewards_are_widened_and_forgotten_along_a_coordinate() -> None:
     policy.forget([0])
     history.actions = [action * [0.0, 1.0] for action in history.actions]
     all_leave_in_time(policy, history)
+
+
+@pytest.mark.parametrize("steps", [3, 5, 7, 11])
+def test_at_fractions_of_a_round_a_row_leaves_when_it_stops_counting(steps: int) -> None:
+    """A row is in the sums as long as a late reward of its round would count."""
+    policy, late = SWLinUCB(dim=1, window=3), SWLinUCB(dim=1, window=3)
+    for one in (policy, late):
+        one.advance(rounds=1 / steps)
+    round = policy.round
+    policy.update([1.0], 1.0, round=round)
+    for _ in range(4 * steps):
+        twin = late.copy()
+        twin.update([1.0], 1.0, round=round)
+        assert policy.moment[0] == twin.moment[0]
+        for one in (policy, late):
+            one.advance(rounds=1 / steps)

@@ -98,7 +98,7 @@ def numbers(name: str, value: Any) -> Array:
             if array.dtype.kind != "O" or entry is None or isinstance(entry, (str, bytes, complex)):
                 raise ValueError(f"{entry!r} is not a number")
         return np.require(array, np.float64, ["C", "W"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}") from None
 
 

@@ -246,13 +246,15 @@ def pack_with_starts(events: Iterable[Event], *, dim: int) -> tuple[Packed, Inte
 
     Raises the errors that every policy would raise, with the number of the event.
     """
+    if isinstance(events, Event):
+        raise TypeError(f"events must be a list of events, got {events!r}")
     builder, starts = _Builder(dim), list[int]()
     for i, event in enumerate(events):
         starts.append(len(builder.kinds))
         try:
             builder.add(event)
-        except ValueError as error:
-            raise ValueError(f"event {i}: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"event {i}: {error}") from None
     return builder.packed(), np.array(starts, dtype=np.int64)
 
 
@@ -327,7 +329,10 @@ def _rounds(round: Any, count: int) -> Array:
 
 def mask_of(coordinates: Any, dim: int) -> Array:
     """1 at ``coordinates``, 0 elsewhere, shape (d,)."""
-    indices = np.atleast_1d(np.asarray(coordinates))
+    try:
+        indices = np.atleast_1d(np.asarray(coordinates))
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"coordinates must be integers, got {coordinates!r}") from None
     if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
         raise ValueError(f"coordinates must be integers, got {coordinates!r}")
     wrong = indices[(indices < 0) | (indices >= dim)]

@@ -260,12 +260,13 @@ def _leave_window(p: Any, s: Any) -> None:
     """
     dim = s.moment.shape[1]
     capacity = s.history.shape[0]
-    last = s.counters[CLOCK] - p.window
+    clock = s.counters[CLOCK]
     while True:
         row = s.history[int(s.counters[FIRST])]
-        in_order = s.counters[STORED] > 0.0 and row[dim + 1] <= last
+        # Compare ages, as `is_remembered` does.
+        in_order = s.counters[STORED] > 0.0 and clock - row[dim + 1] >= p.window
         if not in_order:
-            if s.belated[0, 0] == 0.0 or s.belated[1, dim + 1] > last:
+            if s.belated[0, 0] == 0.0 or clock - s.belated[1, dim + 1] < p.window:
                 break
             row = s.belated[1]
         _add(p, s, row, row[dim], -1.0)

@@ -233,7 +233,8 @@ class Policy(Stateful):
 
         Their rows and columns of V and Ṽ and their entries of b become zero; the ridge stays. A
         slot of the action vector can then stand for something new. A late reward of an earlier
-        round still counts in full, even if its action is not zero there.
+        round still counts in full, even if its action is not zero there. To `amend` an earlier
+        reward afterwards, give its action with zeros there.
         """
         self._check_offered("forget")
         self._calls.forget(self._packed, mask_of(coordinates, self.dim))
@@ -283,6 +284,12 @@ class Policy(Stateful):
     def _widened_state(self, wider: Self) -> Any:
         """The state of ``wider``: the state of this policy, with zeros in the new coordinates."""
         raise NotImplementedError
+
+    def _share_schedule(self, ahead: Self) -> None:
+        """Before a merge, after this clock has jumped to that of ``ahead``: undo what the jump did.
+
+        For policies that do something at certain rounds: a jump differs from single rounds.
+        """
 
     def _merged_state(self, other: Self) -> Any:
         """A state with the knowledge of both policies, whose clocks agree."""

@@ -107,14 +107,14 @@ class FixedCatalogue:
         return self._last
 
     def _first_best(self, reached: float, radius: float, now: int) -> int:
-        """The first item with the largest score, by the policy's own arithmetic."""
+        """The item that the policy would select: by its own arithmetic, also for ties."""
         looked_at = np.flatnonzero(self._seen == now)
         norms = self._norms[looked_at]
         squares = self._squares[looked_at] + norms**2 * self._errors[now]
         bounds = self._means[looked_at] + radius * np.sqrt(np.maximum(squares, 0.0))
         slack = SLACK * (abs(reached) + norms * np.linalg.norm(self._thetas[now]))
         nearly = looked_at[bounds >= reached - slack]
-        return int(nearly[np.argmax(self.policy.scores(self.items[nearly]))])
+        return int(nearly[self.policy.select(self.items[nearly])])
 
     def _growth(self, shape: Array, now: int) -> Array:
         """A bound on max(λ_max(M − M_e), 0) for every decision e, (_DECISIONS,).

@@ -53,7 +53,7 @@ class LinearPolicy(Policy):
 
     @abstractmethod
     def _fit(self) -> Fit:
-        """The up-to-date estimate, which the next decision will use; within `_alone`."""
+        """The up-to-date estimate; within `_alone`."""
 
     def _theta(self) -> Array:
         """θ̂ alone, for the property `theta`."""

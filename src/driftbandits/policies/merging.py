@@ -41,3 +41,4 @@ def _catch_up(one: Policy, two: Policy) -> None:
     if gap > 0:
         behind.advance(rounds=gap)
         behind._state.counters[CLOCK] = clock  # to the last bit
+        behind._share_schedule(ahead)

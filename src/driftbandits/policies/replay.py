@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -106,10 +106,14 @@ def _check(policy: Policy, table: Packed, starts: Any, clock: float) -> None:
             _raise_what_is_wrong(policy, table, int(wrong))
         except ValueError as error:
             raise ValueError(f"event {_event_of(starts, wrong)}: {error}") from None
-    if (table.kinds == AMEND).any():
-        policy._check_offered("amend")
-    if (table.kinds == FORGET).any():
-        policy._check_offered("forget")
+    offered: tuple[tuple[int, Literal["amend", "forget"]], ...]
+    offered = (AMEND, "amend"), (FORGET, "forget")
+    for kind, operation in offered:
+        if (places := np.flatnonzero(table.kinds == kind)).size:
+            try:
+                policy._check_offered(operation)
+            except TypeError as error:
+                raise TypeError(f"event {_event_of(starts, places[0])}: {error}") from None
 
 
 def _run(twin: Policy, table: Packed, starts: Any, chosen: Any, chances: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from ...core.arrays import Array, open_unit, whole
 from ...core.compiling import lean_kernel
 from ...core.entry_points import Kernels, never_misses
-from ...core.linalg import clear, copy, inner, whiten
+from ...core.linalg import copy, inner, whiten
 from ...core.tuples import extended
 from ...least_squares.amending import amend_memory
 from ...least_squares.forgetting import UNIT, remember
@@ -78,18 +78,6 @@ def fitted(prediction: float, spread: float, offset: float, reward: float) -> fl
 def clipped(reward: float) -> float:
     """The reward, cut to the range [0, 1] of the model."""
     return min(max(reward, 0.0), 1.0)
-
-
-@lean_kernel
-def prepare(p: Any, s: Any) -> None:
-    """Like `family.prepare`; also clears the factor of Ṽ below the diagonal.
-
-    The numbers there depend on earlier factors, and so on which properties were read. Nothing reads
-    these numbers, but a state should depend only on what was learned.
-    """
-    family.prepare(p, s)
-    for i in range(1, s.theta.size):
-        clear(s.work[i, :i])
 
 
 @lean_kernel
@@ -180,7 +168,6 @@ class DLogUCB(WeightedPolicy):
         name="d_logucb",
         Parameters=Parameters,
         learn=learn,
-        prepare=prepare,
         amend=amend,
         misses=never_misses,
     )

@@ -20,6 +20,7 @@ from ...core.entry_points import Kernels
 from ...core.linalg import (
     argmax,
     cholesky,
+    clear,
     log_determinant,
     solve,
     symmetric,
@@ -174,6 +175,10 @@ def _log_determinant_squared(s: State, mu: float) -> float:
     if s.gram_squared.shape[1] == 0:
         return log_determinant(s.factor)
     cholesky(s.gram_squared[0], mu, s.work)
+    # Nothing reads the numbers below the diagonal. But they would depend on which properties were
+    # read, and a state should depend only on what was learned.
+    for i in range(1, s.theta.size):
+        clear(s.work[i, :i])
     return log_determinant(s.work)
 
 
@@ -379,6 +384,13 @@ class WeightedPolicy(LinearPolicy):
 
     def _widened_state(self, wider: Self) -> Any:
         return widened(self._state, self.dim, wider.dim)
+
+    def _share_schedule(self, ahead: Self) -> None:
+        """λ is restored at certain rounds: those of the policy that lived through them count."""
+        mine, theirs = self._state.counters, ahead._state.counters
+        scale = mine[UNIT] / theirs[UNIT]
+        mine[RIDGE], mine[MU] = scale * theirs[RIDGE], scale**2 * theirs[MU]
+        mine[RESTORED] = theirs[RESTORED]
 
     def _merged_state(self, other: Self) -> Any:
         return merged(self._state, other._state)

@@ -41,4 +41,8 @@ def check_policy(policy: Policy) -> None:
         >>> from driftbandits.testing import check_policy
         >>> check_policy(DLinUCB(dim=3, gamma=0.9))
     """
+    if not isinstance(policy, Policy):
+        raise TypeError(
+            f"policy must be a policy, such as DLinUCB(dim=3, gamma=0.9), got {policy!r}"
+        )
     hold(policy, POLICY_CHECKS, name=type(policy).__name__)
