@@ -380,7 +380,8 @@ def test_a_defect_is_not_taken_for_wrong_input(
 
 @pytest.mark.thorough
 def test_ctrl_c_then_the_same_command(tmp_path: Path, in_process: InProcess) -> None:
-    arguments = ("reproduce", "slow", "--replications", "40", "--out")
+    # Enough replications that most are still to come when the first are on disk.
+    arguments = ("reproduce", "slow", "--replications", "200", "--out")
     assert in_process(*arguments, str(tmp_path / "whole")).returncode == 0
     command = [sys.executable, "-m", "driftbandits", *arguments]
     process = subprocess.Popen([*command, str(tmp_path / "cut")], stderr=subprocess.PIPE)
@@ -389,7 +390,7 @@ def test_ctrl_c_then_the_same_command(tmp_path: Path, in_process: InProcess) -> 
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, stderr.decode()
     assert b"Traceback" not in stderr
     again = driftbandits(*arguments, str(tmp_path / "cut"))
     assert "were there already" in again.stderr

@@ -29,8 +29,7 @@ def standings(scores: pd.DataFrame) -> pd.DataFrame:
         ratio, low, high: Geometric mean of its regret relative to the best fixed discount.
         worst, worst_low, worst_high, worst_in: The largest of these ratios, and its environment.
         twice, twice_low, …: The same relative to D-LinUCB with the best memory and radius.
-        recovery, unfinished: Mean rounds to recover from a change, and number of changes without
-            recovery.
+        recovery, unfinished: Mean rounds to recover from a change, and changes without recovery.
         microseconds, time: Geometric means of the time per round, and of its ratio to D-LinUCB.
     """
     policies = scores[~scores["fixed"].astype(bool)]
