@@ -60,6 +60,7 @@ def _kernel(function: Function, options: dict[str, Any], *, apart: bool = False)
         KernelDispatcher(
             plain,
             options,
+            lean=options is not _OPTIONS,
             apart=apart,
             cache=lambda: disk_cache(plain, package_digest()) if cached else NullCache(),
         ),

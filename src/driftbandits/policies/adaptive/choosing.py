@@ -133,6 +133,27 @@ def lengths_of(features: Array, usual: float, columns: Array, out: Array) -> Non
 
 
 @precise_kernel
+def _largest(values: Array) -> float:
+    """The largest value, or 0 if all are negative."""
+    most0 = most1 = most2 = most3 = 0.0
+    fours = values.size // 4 * 4
+    for k in range(0, fours, 4):
+        most0 = values[k] if values[k] > most0 else most0
+        most1 = values[k + 1] if values[k + 1] > most1 else most1
+        most2 = values[k + 2] if values[k + 2] > most2 else most2
+        most3 = values[k + 3] if values[k + 3] > most3 else most3
+    for k in range(fours, values.size):
+        most0 = max(most0, values[k])
+    return max(max(most0, most1), max(most2, most3))
+
+
+@precise_kernel
+def _roots(squares: Array) -> None:
+    for k in range(squares.size):
+        squares[k] = np.sqrt(squares[k])
+
+
+@precise_kernel
 def _widen(squares: Array, lengths: Array, factor: float, curiosity: float) -> None:
     for k in range(squares.size):
         unusual = log(max(1.0, factor * squares[k] / max(1.0, lengths[k])))
@@ -158,6 +179,9 @@ def widen(
     width = scratch.shape[1]
     for start in range(0, squares.size, width):
         part = squares[start : start + width]
+        if factor * _largest(part) <= 1.0:  # nothing is unusual, whatever the lengths
+            _roots(part)
+            continue
         lengths = scratch[1, : part.size]
         lengths_of(features, usual, columns[:, start : start + part.size], lengths)
         _widen(part, lengths, factor, curiosity)
