@@ -12,6 +12,9 @@ from typing import Any
 
 from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
+from numba.np import arrayobj
+
+from .array_values import make_array, make_view
 
 _NumbaFunction: Any = BaseFunction
 _NumbaFlags: Any = ConfigStack
@@ -25,6 +28,8 @@ def shortcuts(target: Any) -> Iterator[None]:
         stack.enter_context(_without_collections())
         stack.enter_context(_replaced(target, "load_additional_registries", _known(target)))
         stack.enter_context(_replaced(_NumbaFunction, "get_call_type", _remembering()))
+        stack.enter_context(_replaced(arrayobj, "make_array", make_array))
+        stack.enter_context(_replaced(arrayobj, "make_view", make_view))
         yield
 
 

@@ -45,7 +45,7 @@ from ...core.linalg import (
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, add_moment, shrink
 from ..stateful import SMALLEST_BOUND
-from .plane import follow_in_plane, invert_in_plane, predict_in_plane
+from .plane import absorb_in_plane, invert_in_plane, predict_in_plane
 from .state import (
     ANCHORED,
     CHANGES,
@@ -231,21 +231,20 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
 @lean_kernel
 def absorb(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
     """Add to expert ``e`` the row that it has just predicted, with ``weight``."""
+    if x.size == 2:
+        absorb_in_plane(s, e, x, y, weight, held)
+        return
     stored = weight * s.facts[e, UNIT]
     accumulate(s.grams[e], s.unweighted, s.moments[e], x, y, stored, 0.0, True)
     if held > 0.0:
         add_moment(s.offsets[e], x, 1.0, stored)
-    forecasts, j = s.forecasts[e & 1], e >> 1
-    gain, raw = stored / (1.0 + weight * forecasts[SPREAD, j]), forecasts[RAW, j]
-    s.facts[e, CHANGES] += 1.0
-    if x.size == 2:
-        follow_in_plane(s, e, gain, raw, forecasts[LEVERAGE, j])
-        return
-    image = s.images[e]
-    subtract(s.thetas[e], -gain * raw, image)
-    subtract(s.slopes[e], -gain * forecasts[LEVERAGE, j], image)
+    forecast = s.forecasts[e & 1, :, e >> 1]
+    image, gain = s.images[e], stored / (1.0 + weight * forecast[SPREAD])
+    subtract(s.thetas[e], -gain * forecast[RAW], image)
+    subtract(s.slopes[e], -gain * forecast[LEVERAGE], image)
     for i in range(x.size):
         subtract(s.inverses[e, i], gain * image[i], image)
+    s.facts[e, CHANGES] += 1.0
 
 
 @lean_kernel

@@ -244,12 +244,20 @@ def upper_bounds(
 
 
 @lean_kernel
-def little_known(p: Parameters, s: State, x: int, column: Array, scratch: Array) -> bool:
-    """Whether expert ``x`` knows an action (d, 1) much less than the played actions."""
-    square, length, bank = scratch[0, :1], scratch[1, :1], x % 2
-    squares_from(p, s, x, s.centres[bank], level_precision(s, bank), column, scratch, square)
-    lengths_of(s.features, features_per_action(s), column, length)
-    return bool(excess_factor(s, x, p.coordinates) * square[0] > max(1.0, length[0]))
+def little_known(
+    p: Parameters, s: State, x: int, radius: float, columns: Array, k: int, score: float, room: Array
+) -> bool:
+    """Whether expert ``x`` knows column ``k`` much less than the played actions: n w²/(4c |a|²) > 1.
+
+    The bonus b = score − aᵀθ_x is radius · w √(1 + β log⁺(n w²/(4c |a|²))). So the condition is the
+    same as n b²/(4c |a|²) > radius². ``room`` (1,) is overwritten.
+    """
+    bonus, level = score, level_of(s, x % 2)
+    for i in range(columns.shape[0]):
+        bonus -= (s.thetas[x, i] - level * s.slopes[x, i]) * columns[i, k]
+    lengths_of(s.features, features_per_action(s), columns[:, k : k + 1], room)
+    excess = excess_factor(s, x, p.coordinates) * bonus * bonus
+    return bool(excess > max(1.0, room[0]) * radius * radius)
 
 
 @lean_kernel
@@ -269,7 +277,7 @@ def optimistic(
         if shorter < x:
             upper_bounds(p, s, shorter, narrow, columns, scratch, scores)
             best = argmax(scores)
-            if little_known(p, s, shorter, columns[:, best : best + 1], scratch):
+            if little_known(p, s, shorter, narrow, columns, best, scores[best], scratch[0, :1]):
                 return shorter, narrow
     upper_bounds(p, s, x, radius, columns, scratch, scores)
     return x, radius

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.compiling import lean_kernel, row_kernel
-from .state import LEVERAGE, RAW, SPREAD, UNIT, State
+from ...core.compiling import lean_kernel, precise_kernel, row_kernel
+from ...least_squares.sums import compensated, compensated_for_good
+from .state import CHANGES, LEVERAGE, RAW, SPREAD, UNIT, State
 
 
 @lean_kernel
@@ -26,17 +27,47 @@ def predict_in_plane(s: State, e: int, x: Array, y: float, held: float) -> None:
     forecasts[SPREAD, j] = max(image0 * x0 + image1 * x1, 0.0) * s.facts[e, UNIT]
 
 
+@precise_kernel
+def _add_outer(values: Array, owed: Array, weight: float, x0: float, x1: float) -> None:
+    """Add ``weight`` x xᵀ to the upper triangle of a matrix."""
+    weighted = weight * x0
+    v00, o00 = compensated_for_good(values[0, 0], owed[0, 0], weighted * x0)
+    v01, o01 = compensated_for_good(values[0, 1], owed[0, 1], weighted * x1)
+    v11, o11 = compensated_for_good(values[1, 1], owed[1, 1], weight * x1 * x1)
+    values[0, 0], values[0, 1], values[1, 1] = v00, v01, v11
+    owed[0, 0], owed[0, 1], owed[1, 1] = o00, o01, o11
+
+
+@precise_kernel
+def _add_moment(values: Array, owed: Array, y: float, x0: float, x1: float) -> None:
+    """Add y x to a vector."""
+    v0, o0 = compensated(values[0], owed[0], y * x0)
+    v1, o1 = compensated(values[1], owed[1], y * x1)
+    values[0], values[1] = v0, v1
+    owed[0], owed[1] = o0, o1
+
+
 @lean_kernel
-def follow_in_plane(s: State, e: int, gain: float, raw: float, leverage: float) -> None:
-    """Change θ, slopes and V⁻¹ of expert ``e`` by the row that it has just predicted."""
+def absorb_in_plane(s: State, e: int, x: Array, y: float, weight: float, held: float) -> None:
+    """Like `absorb`, for two coordinates."""
     inverse, theta, slope = s.inverses[e], s.thetas[e], s.slopes[e]
+    forecasts, j = s.forecasts[e & 1], e >> 1
+    stored = weight * s.facts[e, UNIT]
+    gain = stored / (1.0 + weight * forecasts[SPREAD, j])
+    _add_outer(s.grams[e, 0], s.grams[e, 1], stored, x[0], x[1])
+    x0, x1 = stored * x[0], stored * x[1]
+    _add_moment(s.moments[e, 0], s.moments[e, 1], y, x0, x1)
+    if held > 0.0:
+        _add_moment(s.offsets[e, 0], s.offsets[e, 1], 1.0, x0, x1)
     image0, image1 = s.images[e, 0], s.images[e, 1]
     gained0, gained1 = gain * image0, gain * image1
+    raw, leverage = forecasts[RAW, j], forecasts[LEVERAGE, j]
     theta[0], theta[1] = theta[0] + raw * gained0, theta[1] + raw * gained1
     slope[0], slope[1] = slope[0] + leverage * gained0, slope[1] + leverage * gained1
     inverse[0, 0] -= gained0 * image0
     inverse[1, 1] -= gained1 * image1
     inverse[0, 1] = inverse[1, 0] = inverse[0, 1] - gained0 * image1
+    s.facts[e, CHANGES] += 1.0
 
 
 @lean_kernel
