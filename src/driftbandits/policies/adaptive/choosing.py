@@ -134,7 +134,7 @@ def lengths_of(features: Array, usual: float, columns: Array, out: Array) -> Non
 
 @precise_kernel
 def _largest(values: Array) -> float:
-    """The largest value, or 0 if all are negative."""
+    """The largest value, or 0 if all are negative; found as the largest of four lanes."""
     most0 = most1 = most2 = most3 = 0.0
     fours = values.size // 4 * 4
     for k in range(0, fours, 4):
@@ -245,12 +245,19 @@ def upper_bounds(
 
 @lean_kernel
 def little_known(
-    p: Parameters, s: State, x: int, radius: float, columns: Array, k: int, score: float, room: Array
+    p: Parameters,
+    s: State,
+    x: int,
+    radius: float,
+    columns: Array,
+    k: int,
+    score: float,
+    room: Array,
 ) -> bool:
-    """Whether expert ``x`` knows column ``k`` much less than the played actions: n w²/(4c |a|²) > 1.
+    """Whether expert ``x`` knows column ``k`` much less than the played actions.
 
-    The bonus b = score − aᵀθ_x is radius · w √(1 + β log⁺(n w²/(4c |a|²))). So the condition is the
-    same as n b²/(4c |a|²) > radius². ``room`` (1,) is overwritten.
+    That is, n w²/(4c |a|²) > 1. The bonus b = score − aᵀθ_x is radius · w √(1 + β log⁺ of the left
+    side), so the condition is the same as n b²/(4c |a|²) > radius². ``room`` (1,) is overwritten.
     """
     bonus, level = score, level_of(s, x % 2)
     for i in range(columns.shape[0]):
