@@ -68,7 +68,10 @@ def _kernel(function: Function, options: dict[str, Any], *, apart: bool = False)
 
 
 def lean_kernel(function: Function) -> Function:
-    """Compile a function that other compiled functions call and that allocates no array."""
+    """Compile a function that other compiled functions call and that allocates no array.
+
+    It consists of loops and arithmetic: closures, comprehensions and array expressions are refused.
+    """
     return _kernel(function, _LEAN)
 
 

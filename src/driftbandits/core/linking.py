@@ -14,6 +14,7 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
+from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, PassManager, register_pass
@@ -40,6 +41,7 @@ _NumbaLibrary: Any = JITCodeLibrary
 _NumbaCompiler: Any = Compiler
 _NumbaDispatcher: Any = CPUDispatcher
 _NumbaPass: Any = LoweringPass
+_numba_config: Any = config
 
 
 class _Translated(_NumbaLibrary):  # type: ignore[misc]
@@ -73,11 +75,20 @@ class Whole(_NumbaLibrary):  # type: ignore[misc]
         for function in self.get_defined_functions():
             if function.name not in self._called_by_python and function.linkage.name != "private":
                 function.linkage = "internal"
-        # numba optimises twice, at level 3. The first time brings together the counting of
-        # references, of which kernels have next to none. Once at level 2 gives code that is as fast
-        # (measured), in two thirds of the time.
-        passes, builder = self._codegen._module_pass_manager(opt=2)
-        passes.run(self._final_module, builder)
+        self._optimise_once()
+
+    def _optimise_once(self) -> None:
+        """Optimise at level 2, or less if ``NUMBA_OPT`` says so.
+
+        numba optimises twice: cheaply at first, to bring together the counting of references, then
+        at level 3. Kernels count next to no references, and level 2 gives code that is as fast
+        (measured), in two thirds of the time.
+        """
+        level = min(2, int(_numba_config.OPT))
+        made = self._codegen._module_pass_manager(opt=level)
+        # One object in numba 0.61, two from 0.62 on.
+        passes, *builder = made if isinstance(made, tuple) else (made,)
+        passes.run(self._final_module, *builder)
 
 
 def _all_under(library: Any, seen: dict[Any, None]) -> Iterator[Any]:

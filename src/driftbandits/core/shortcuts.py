@@ -1,6 +1,6 @@
-"""Faster compiling: numba repeats some work many times; here it is done once.
+"""Faster compiling: numba repeats some work many times, and writes long code for short things.
 
-The compiled code stays the same.
+What the compiled code computes stays the same, to the bit.
 """
 
 from __future__ import annotations

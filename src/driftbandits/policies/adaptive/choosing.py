@@ -244,27 +244,34 @@ def upper_bounds(
 
 
 @lean_kernel
-def little_known(
-    p: Parameters,
-    s: State,
-    x: int,
-    radius: float,
-    columns: Array,
-    k: int,
-    score: float,
-    room: Array,
-) -> bool:
+def square_of(p: Parameters, s: State, x: int, columns: Array, k: int) -> float:
+    """The squared width of column ``k`` by expert ``x``; `spread_out` has the formula.
+
+    `spread_out` takes contiguous columns. For one column of many, it would be compiled once more.
+    """
+    bank, inverse, new = x % 2, s.inverses[x], prior_variance(s, p.ridge)
+    centre, square, leverage, unknown = s.centres[bank], 0.0, 1.0, 0.0
+    for i in range(columns.shape[0]):
+        image, away = 0.0, columns[i, k] - centre[i]
+        for j in range(columns.shape[0]):
+            image += inverse[i, j] * (columns[j, k] - centre[j])
+        square += image * away
+        leverage -= s.slopes[x, i] * columns[i, k]
+        if s.features[1, i] == 0.0 and not is_zero(away):
+            unknown += new
+    known = max(square, 0.0) * s.facts[x, UNIT]
+    return float(known + leverage * leverage / level_precision(s, bank) + unknown)
+
+
+@lean_kernel
+def little_known(p: Parameters, s: State, x: int, columns: Array, k: int, length: Array) -> bool:
     """Whether expert ``x`` knows column ``k`` much less than the played actions.
 
-    That is, n w²/(4c |a|²) > 1. The bonus b = score − aᵀθ_x is radius · w √(1 + β log⁺ of the left
-    side), so the condition is the same as n b²/(4c |a|²) > radius². ``room`` (1,) is overwritten.
+    ``length`` (1,) is overwritten.
     """
-    bonus, level = score, level_of(s, x % 2)
-    for i in range(columns.shape[0]):
-        bonus -= (s.thetas[x, i] - level * s.slopes[x, i]) * columns[i, k]
-    lengths_of(s.features, features_per_action(s), columns[:, k : k + 1], room)
-    excess = excess_factor(s, x, p.coordinates) * bonus * bonus
-    return bool(excess > max(1.0, room[0]) * radius * radius)
+    lengths_of(s.features, features_per_action(s), columns[:, k : k + 1], length)
+    excess = excess_factor(s, x, p.coordinates) * square_of(p, s, x, columns, k)
+    return bool(excess > max(1.0, length[0]))
 
 
 @lean_kernel
@@ -284,7 +291,7 @@ def optimistic(
         if shorter < x:
             upper_bounds(p, s, shorter, narrow, columns, scratch, scores)
             best = argmax(scores)
-            if little_known(p, s, shorter, narrow, columns, best, scores[best], scratch[0, :1]):
+            if little_known(p, s, shorter, columns, best, scratch[0, :1]):
                 return shorter, narrow
     upper_bounds(p, s, x, radius, columns, scratch, scores)
     return x, radius
