@@ -82,7 +82,7 @@ class Whole(_NumbaLibrary):  # type: ignore[misc]
 
         numba optimises twice: cheaply at first, to bring together the counting of references, then
         at level 3. Kernels count next to no references, and level 2 gives code that is as fast
-        (measured), in two thirds of the time.
+        (measured), in three quarters of the time.
         """
         level = min(2, int(_numba_config.OPT))
         made = self._codegen._module_pass_manager(opt=level)
