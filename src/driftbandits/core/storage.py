@@ -145,9 +145,11 @@ def _claim(target: Path) -> tuple[Path, int]:
         if _is_still(part, handle):
             break
         os.close(handle)  # another process removed it as abandoned before it was locked
-    for other in count(number + 1):
-        if not _remove_abandoned(_part(target, other)):
-            break
+    # Numbers may have gaps: a writer with a lower number may have finished first.
+    for other in target.parent.iterdir():
+        digits = other.name.removeprefix(f".{target.name}.").removesuffix(".part")
+        if digits.isdecimal() and other.name == _part(target, int(digits)).name:
+            _remove_abandoned(other)
     return part, handle
 
 
@@ -155,21 +157,19 @@ def _part(target: Path, number: int) -> Path:
     return target.with_name(f".{target.name}.{number}.part")
 
 
-def _remove_abandoned(part: Path) -> bool:
-    """Remove a hidden file whose process is dead; return whether there was one.
+def _remove_abandoned(part: Path) -> None:
+    """Remove a hidden file if its process is dead.
 
     A living process holds the lock of its file. So this takes the lock first, and removes only the
     very file that it has locked.
     """
     try:
         handle = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-    except OSError:
-        return False
+    except OSError:  # there is no such file, or it belongs to somebody else
+        return
     try:
-        free = _lock_if_free(handle) and _is_still(part, handle)
-        if free:
+        if _lock_if_free(handle) and _is_still(part, handle):
             part.unlink(missing_ok=True)
-        return free
     finally:
         os.close(handle)
 
