@@ -63,6 +63,29 @@ def test_solving_for_a_vector_and_for_columns(dim: int) -> None:
 
 
 @every_dim
+def test_the_inverse_of_a_factor_and_of_its_square(dim: int) -> None:
+    gram, factor, _ = problem(dim)
+    out = np.full((dim, dim), np.nan)
+    linalg.inverse_rows(factor, out)
+    expected = np.linalg.inv(np.triu(factor)).T
+    np.testing.assert_allclose(out, expected, rtol=1e-10, atol=1e-12)
+    linalg.inverse_from_rows(out)
+    expected = np.linalg.inv(gram + RIDGE * np.eye(dim))
+    np.testing.assert_allclose(out, expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(out, out.T)
+
+
+@every_dim
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_sum_of_rows_skips_no_weight_but_zero(dim: int, share: float) -> None:
+    rng = np.random.default_rng(dim)
+    matrix, out = rng.normal(size=(dim, dim)), np.full(dim, np.nan)
+    weights = rng.normal(size=dim) * (rng.random(dim) < share)
+    linalg.sum_rows(weights, matrix, out)
+    np.testing.assert_allclose(out, weights @ matrix, rtol=1e-12, atol=1e-12)
+
+
+@every_dim
 def test_two_inner_products_at_once_have_the_bits_of_two(dim: int) -> None:
     row, other, vector = np.random.default_rng(dim).normal(size=(3, dim))
     expected = inner(row, vector), inner(other, vector)

@@ -10,7 +10,16 @@ from .columns import (
     unwhiten_columns,
     whiten_columns,
 )
-from .factors import cholesky, log_determinant, solve, symmetric, update_factor, whiten
+from .factors import (
+    cholesky,
+    inverse_from_rows,
+    inverse_rows,
+    log_determinant,
+    solve,
+    symmetric,
+    update_factor,
+    whiten,
+)
 from .rows import (
     add_four,
     argmax,
@@ -22,6 +31,7 @@ from .rows import (
     inner,
     scale,
     subtract,
+    sum_rows,
 )
 
 __all__ = [
@@ -37,10 +47,13 @@ __all__ = [
     "copy_matrix",
     "four_rows",
     "inner",
+    "inverse_from_rows",
+    "inverse_rows",
     "log_determinant",
     "scale",
     "solve",
     "subtract",
+    "sum_rows",
     "symmetric",
     "unwhiten_columns",
     "update_factor",

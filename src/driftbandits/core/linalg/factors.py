@@ -11,6 +11,7 @@ from ..arrays import Array
 from ..compiling import lean_kernel, row_kernel
 from .rows import (
     add_four,
+    clear,
     copy,
     four_entries,
     four_rows,
@@ -192,6 +193,40 @@ def backward_four(factor: Array, i: int, rows: tuple[Array, Array, Array, Array]
         x1 = (row1[k] - w13 * x3 - w12 * x2) * s1
         row0[k] = (row0[k] - w03 * x3 - w02 * x2 - w01 * x1) * s0
         row1[k], row2[k], row3[k] = x1, x2, x3
+
+
+@lean_kernel
+def inverse_rows(factor: Array, out: Array) -> None:
+    """out ← R⁻ᵀ, a lower triangle with zeros above it, row by row."""
+    for i in range(factor.shape[0]):
+        row, inverse_pivot, fours = out[i], 1.0 / factor[i, i], i // 4 * 4
+        clear(row)
+        for j in range(0, fours, 4):
+            a0, a1, a2, a3 = four_entries(factor, j, i)
+            add_four(row[: j + 4], (-a0, -a1, -a2, -a3), four_rows(out, j, 0))
+        for j in range(fours, i):
+            subtract(row[: j + 1], factor[j, i], out[j])
+        scale(row[:i], inverse_pivot)
+        row[i] = inverse_pivot
+
+
+@lean_kernel
+def inverse_from_rows(rows: Array) -> None:
+    """Replace R⁻ᵀ, from `inverse_rows`, by the whole matrix (RᵀR)⁻¹ = R⁻¹R⁻ᵀ.
+
+    Row i of its lower triangle is Σ_{k≥i} R⁻ᵀ_ki R⁻ᵀ_k, so rows can be replaced from the top.
+    """
+    dim = rows.shape[0]
+    for i in range(dim):
+        row, fours = rows[i, : i + 1], dim - (dim - 1 - i) // 4 * 4
+        scale(row, row[i])
+        for k in range(i + 1, fours):
+            subtract(row, -rows[k, i], rows[k])
+        for k in range(fours, dim, 4):
+            add_four(row, four_entries(rows, k, i), four_rows(rows, k, 0))
+    for i in range(dim):
+        for j in range(i + 1, dim):
+            rows[i, j] = rows[j, i]
 
 
 @row_kernel

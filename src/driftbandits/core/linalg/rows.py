@@ -105,6 +105,23 @@ def add_four(
         vector[k] = vector[k] + a0 * row0[k] + a1 * row1[k] + a2 * row2[k] + a3 * row3[k]
 
 
+@lean_kernel
+def sum_rows(weights: Array, matrix: Array, out: Array) -> None:
+    """out ← Σ_k weights_k · matrix_k, which is a product if the matrix is symmetric.
+
+    Most features of most actions are zero. It is faster to skip the rows with weight zero.
+    """
+    fours = weights.size // 4 * 4
+    clear(out)
+    for k in range(0, fours, 4):
+        some = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        if some != (0.0, 0.0, 0.0, 0.0):
+            add_four(out, some, four_rows(matrix, k, 0))
+    for k in range(fours, weights.size):
+        if weights[k] != 0.0:
+            subtract(out, -weights[k], matrix[k])
+
+
 @row_kernel
 def subtract_four(
     rows: tuple[Array, Array, Array, Array],

@@ -17,8 +17,8 @@ weight that it would have now. This needs a log of the last overwritings.
 The sums are compensated (`driftbandits.least_squares.sums`) and stored in a unit, as in
 `driftbandits.least_squares.forgetting`: a passing round costs nothing. Rank-one changes keep V_j⁻¹
 up to date while Λ_j fades with the data. From time to time V_j⁻¹ is computed afresh, with Λ_j
-restored (`restore`): O(d²) per round and expert. For two coordinates, the operations on one expert
-are written out (`driftbandits.policies.adaptive.plane`).
+restored (`driftbandits.policies.adaptive.inverses`): O(d²) per round and expert. For two
+coordinates, the operations on one expert are written out (`driftbandits.policies.adaptive.plane`).
 
 Λ_j is diagonal, in units of each feature's mean square, so that no feature's scale matters. A
 coordinate that was zero in all actions so far has no scale yet. V_j⁻¹ is zero there, and `choose`
@@ -32,20 +32,11 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
-from ...core.linalg import (
-    add_four,
-    cholesky,
-    clear,
-    copy,
-    copy_matrix,
-    four_rows,
-    inner,
-    subtract,
-)
+from ...core.linalg import copy, copy_matrix, inner, subtract, sum_rows
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, add_moment, shrink
 from ..stateful import SMALLEST_BOUND
-from .plane import absorb_in_plane, invert_in_plane, predict_in_plane
+from .plane import absorb_in_plane, predict_in_plane
 from .state import (
     ANCHORED,
     CHANGES,
@@ -53,7 +44,6 @@ from .state import (
     DISCOUNT,
     EVIDENCE,
     EXPERTS,
-    GROWTH,
     INFLATION,
     LANES,
     LEVERAGE,
@@ -137,62 +127,6 @@ def mean_square(s: State, i: int) -> float:
 
 
 @lean_kernel
-def invert(s: State, e: int, variance: float) -> None:
-    """Restore Λ, and compute V⁻¹, θ and slopes of expert ``e`` from the sums.
-
-    ``variance`` is `prior_variance`.
-    """
-    dim, priors = s.factor.shape[0], s.images[e]
-    for i in range(dim):
-        across = mean_square(s, i)
-        priors[i] = variance / across if across > 0.0 else 0.0
-    if dim == 2:
-        invert_in_plane(s, e, priors[0], priors[1])
-    else:
-        _invert_gram(s, e, priors)
-    s.facts[e, RESTORED] = s.counters[CLOCK]
-    s.facts[e, CHANGES] = 0.0
-
-
-@lean_kernel
-def _invert_gram(s: State, e: int, priors: Array) -> None:
-    """Compute V⁻¹, θ and slopes of expert ``e``; ``priors`` are 1/Λ, replaced by their roots.
-
-    The factor is in units of the features' scales: there Λ is a multiple of the identity.
-    """
-    dim, inverse, scales = priors.size, s.inverses[e], priors
-    for i in range(dim):
-        scales[i] = np.sqrt(priors[i])
-    for i in range(dim):
-        for j in range(i, dim):
-            s.factor[i, j] = s.grams[e, 0, i, j] * (scales[i] * scales[j])
-    cholesky(s.factor, s.facts[e, UNIT], s.factor)
-    _invert_factor(s.factor, inverse)
-    for i in range(dim):
-        for j in range(i, dim):
-            inverse[i, j] = inverse[j, i] = inverse[i, j] * (scales[i] * scales[j])
-    for i in range(dim):
-        s.thetas[e, i] = inner(inverse[i], s.moments[e, 0])
-        s.slopes[e, i] = inner(inverse[i], s.offsets[e, 0])
-
-
-@lean_kernel
-def _invert_factor(factor: Array, inverse: Array) -> None:
-    """Write (RᵀR)⁻¹ = R⁻¹R⁻ᵀ to ``inverse``; R⁻¹ replaces R in ``factor``."""
-    dim = factor.shape[0]
-    for i in range(dim - 1, -1, -1):
-        row, inverse_pivot = inverse[i], 1.0 / factor[i, i]
-        clear(row[i + 1 :])
-        for j in range(i + 1, dim):
-            subtract(row[j:], factor[i, j] * inverse_pivot, factor[j, j:])
-        copy(row[i + 1 :], factor[i, i + 1 :])
-        factor[i, i] = inverse_pivot
-    for i in range(dim):
-        for j in range(i, dim):
-            inverse[i, j] = inverse[j, i] = inner(factor[i, j:], factor[j, j:])
-
-
-@lean_kernel
 def seen_by(s: State, bank: int, reward: float) -> float:
     """y, the reward as ``bank`` sees it; the x for it is in ``rows``."""
     shifted = reward - s.counters[ORIGIN]
@@ -212,17 +146,8 @@ def predict(s: State, e: int, x: Array, y: float, held: float) -> None:
     if x.size == 2:
         predict_in_plane(s, e, x, y, held)
         return
-    image, fours = s.images[e], x.size // 4 * 4
-    clear(image)
-    # Most features of most actions are zero. V⁻¹ is symmetric, so V⁻¹x is a weighted sum of its
-    # rows. It is faster to skip the rows with weight zero.
-    for k in range(0, fours, 4):
-        weights = x[k], x[k + 1], x[k + 2], x[k + 3]
-        if weights != (0.0, 0.0, 0.0, 0.0):
-            add_four(image, weights, four_rows(s.inverses[e], k, 0))
-    for k in range(fours, x.size):
-        if x[k] != 0.0:
-            subtract(image, -x[k], s.inverses[e, k])
+    image = s.images[e]
+    sum_rows(x, s.inverses[e], image)  # V⁻¹ is symmetric
     forecast = s.forecasts[e & 1, :, e >> 1]
     forecast[RAW], forecast[LEVERAGE] = y - inner(s.thetas[e], x), held - inner(s.slopes[e], x)
     forecast[SPREAD] = max(inner(image, x), 0.0) * s.facts[e, UNIT]
@@ -374,36 +299,3 @@ def pass_rounds(s: State, c: float, never: float, clock: float) -> None:
         last += 1
     if clock > s.counters[CLOCK]:
         fade(s, clock)
-
-
-@lean_kernel
-def restore(s: State, c: float, ridge: float) -> None:
-    """Restore Λ and compute V⁻¹ of every expert for which Λ is due or `is_worn` is true.
-
-    Λ is due after half a memory. Early on, scales and noise are hardly known. So Λ is also due when
-    the clock has doubled since Λ was last restored, but not before c rounds have passed.
-    """
-    clock, half = s.counters[CLOCK], 0.5 * memory_of(c, 0)
-    for j in range(int(s.counters[EXPERTS])):
-        for e in range(2 * j, 2 * j + 2):
-            restored = s.facts[e, RESTORED]
-            if clock - restored >= min(half, max(c, restored)) or is_worn(s, c, e):
-                invert(s, e, prior_variance(s, ridge))
-        half *= GROWTH
-
-
-@lean_kernel
-def is_worn(s: State, c: float, e: int) -> bool:
-    """Whether the inverse of expert ``e`` is missing, or has been changed often.
-
-    Rank-one changes leave rounding errors behind, which must not accumulate.
-    """
-    return not 0.0 <= s.facts[e, CHANGES] <= 32.0 + 4.0 * c
-
-
-@lean_kernel
-def mend(s: State, c: float, ridge: float) -> None:
-    """Like `restore`, if the clock has not moved since then: no Λ is due, only worn inverses."""
-    for e in range(2 * int(s.counters[EXPERTS])):
-        if is_worn(s, c, e):
-            invert(s, e, prior_variance(s, ridge))

@@ -31,10 +31,11 @@ def level_precision(s: State, bank: int) -> float:
 
 
 @row_kernel
-def _shift(column: Array, by: float, out: Array) -> None:
-    """out ← column − by."""
+def _shift(column: Array, by: float, slope: float, out: Array, leverage: Array) -> None:
+    """out ← column − by; leverage ← leverage − slope · column."""
     for k in range(column.size):
         out[k] = column[k] - by
+        leverage[k] -= slope * column[k]
 
 
 @row_kernel
@@ -42,35 +43,6 @@ def _add_level(squares: Array, unit: float, leverage: Array, variance: float) ->
     """squares ← unit · squares + variance · leverage²."""
     for k in range(squares.size):
         squares[k] = max(squares[k], 0.0) * unit + leverage[k] * leverage[k] * variance
-
-
-@lean_kernel
-def spread_out(
-    inverse: Array,
-    unit: float,
-    present: Array,
-    centre: Array,
-    slope: Array,
-    precision: float,
-    new: float,
-    columns: Array,
-    scratch: Array,
-    out: Array,
-) -> None:
-    """Squared widths of all columns (d, K): ‖a − ā‖² in V⁻¹, and the level's variance.
-
-    (a − ā)ᵀV⁻¹(a − ā) + u²/κ, with V⁻¹ = ``unit · inverse`` and u = 1 − aᵀV⁻¹Σwx. A coordinate
-    that was zero in all actions so far has zeros in V⁻¹. If a − ā is not zero there, it adds
-    ``new``.
-    """
-    if columns.shape[0] == 2:
-        squares_in_plane(inverse, unit, centre, slope, 1.0 / precision, columns, out)
-    else:
-        _squares_by_panels(inverse, unit, centre, slope, 1.0 / precision, columns, scratch, out)
-    for i in range(present.size):
-        if present[i] == 0.0:
-            for k in range(out.size):
-                out[k] += 0.0 if is_zero(columns[i, k] - centre[i]) else new
 
 
 @lean_kernel
@@ -84,7 +56,7 @@ def _squares_by_panels(
     scratch: Array,
     out: Array,
 ) -> None:
-    """`spread_out` without new coordinates, for as many columns at a time as fit in the cache."""
+    """`squares_from` without new coordinates, for as many columns at a time as fit in the cache."""
     width = scratch.shape[1]
     for start in range(0, out.size, width):
         squares = out[start : start + width]
@@ -93,8 +65,7 @@ def _squares_by_panels(
             leverage[k] = 1.0
         for i in range(columns.shape[0]):
             column = columns[i, start : start + squares.size]
-            _shift(column, centre[i], scratch[2 + i])
-            subtract(leverage, slope[i], column)
+            _shift(column, centre[i], slope[i], scratch[2 + i], leverage)
         column_quadratic(inverse, 0.0, scratch[2:], squares)
         _add_level(squares, unit, leverage, variance)
 
@@ -161,39 +132,28 @@ def _widen(squares: Array, lengths: Array, factor: float, curiosity: float) -> N
 
 
 @lean_kernel
-def widen(
-    features: Array,
-    usual: float,
-    factor: float,
-    curiosity: float,
-    columns: Array,
-    scratch: Array,
-    squares: Array,
+def reward_curiosity(
+    p: Parameters, s: State, x: int, columns: Array, scratch: Array, squares: Array
 ) -> None:
-    """Replace w² by w √(1 + β log⁺(n w²/(4c |a|²))), |a| ≥ 1: wider if less is known.
+    """Replace w² by w √(1 + β log⁺(n w²/(4c |a|²))), |a| ≥ 1: wider if expert ``x`` knows less.
 
     An arm that was dropped early gets wider as n grows, and so does a new arm (as in MOSS;
     Audibert, Bubeck, 2009). An action that is twice as long is twice as wide, even if its
-    direction is well known. ``factor`` is n/(4c).
+    direction is well known. Does not use the first row of ``scratch``.
     """
-    width = scratch.shape[1]
+    factor, usual, width = (
+        excess_factor(s, x, p.coordinates),
+        features_per_action(s),
+        scratch.shape[1],
+    )
     for start in range(0, squares.size, width):
         part = squares[start : start + width]
         if factor * _largest(part) <= 1.0:  # nothing is unusual, whatever the lengths
             _roots(part)
             continue
         lengths = scratch[1, : part.size]
-        lengths_of(features, usual, columns[:, start : start + part.size], lengths)
-        _widen(part, lengths, factor, curiosity)
-
-
-@lean_kernel
-def reward_curiosity(
-    p: Parameters, s: State, x: int, columns: Array, scratch: Array, squares: Array
-) -> None:
-    """`widen` the squares of expert ``x``; does not use the first row of ``scratch``."""
-    factor = excess_factor(s, x, p.coordinates)
-    widen(s.features, features_per_action(s), factor, p.curiosity, columns, scratch, squares)
+        lengths_of(s.features, usual, columns[:, start : start + part.size], lengths)
+        _widen(part, lengths, factor, p.curiosity)
 
 
 @lean_kernel
@@ -216,38 +176,47 @@ def squares_from(
     scratch: Array,
     out: Array,
 ) -> None:
-    """Squared widths of all columns (d, K) relative to ``centre``, by expert ``x``."""
-    spread_out(
-        s.inverses[x],
-        s.facts[x, UNIT],
-        s.features[1],
-        centre,
-        s.slopes[x],
-        precision,
-        prior_variance(s, p.ridge),
-        columns,
-        scratch,
-        out,
-    )
+    """Squared widths of all columns (d, K) relative to ``centre``, by expert ``x``.
+
+    (a − ā)ᵀV⁻¹(a − ā) + u²/κ, with u = 1 − aᵀV⁻¹Σwx and κ = ``precision``. A coordinate that was
+    zero in all actions so far has zeros in V⁻¹. If a − ā is not zero there, it adds
+    `prior_variance`.
+    """
+    inverse, unit, slope, variance = s.inverses[x], s.facts[x, UNIT], s.slopes[x], 1.0 / precision
+    if columns.shape[0] == 2:
+        squares_in_plane(inverse, unit, centre, slope, variance, columns, out)
+    else:
+        _squares_by_panels(inverse, unit, centre, slope, variance, columns, scratch, out)
+    for i in range(centre.size):
+        if s.features[1, i] == 0.0:
+            new = prior_variance(s, p.ridge)
+            for k in range(out.size):
+                out[k] += 0.0 if is_zero(columns[i, k] - centre[i]) else new
+
+
+@lean_kernel
+def widths_of(p: Parameters, s: State, x: int, columns: Array, scratch: Array, out: Array) -> None:
+    """out ← w(a) for all columns (d, K), by expert ``x``; w includes curiosity."""
+    bank = x % 2
+    squares_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, out)
+    reward_curiosity(p, s, x, columns, scratch, out)
 
 
 @lean_kernel
 def upper_bounds(
     p: Parameters, s: State, x: int, radius: float, columns: Array, scratch: Array, scores: Array
 ) -> None:
-    """scores ← aᵀθ_x + radius · w(a) for all columns (d, K); w includes curiosity."""
-    bank = x % 2
-    squares_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, scores)
-    reward_curiosity(p, s, x, columns, scratch, scores)
+    """scores ← aᵀθ_x + radius · w(a) for all columns (d, K)."""
+    widths_of(p, s, x, columns, scratch, scores)
     scale(scores, radius)
     add_estimates(s, x, columns, scores)
 
 
 @lean_kernel
 def square_of(p: Parameters, s: State, x: int, columns: Array, k: int) -> float:
-    """The squared width of column ``k`` by expert ``x``; `spread_out` has the formula.
+    """The squared width of column ``k`` by expert ``x``; `squares_from` has the formula.
 
-    `spread_out` takes contiguous columns. For one column of many, it would be compiled once more.
+    `squares_from` takes contiguous columns. For one column of many, it would be compiled once more.
     """
     bank, inverse, new = x % 2, s.inverses[x], prior_variance(s, p.ridge)
     centre, square, leverage, unknown = s.centres[bank], 0.0, 1.0, 0.0
@@ -304,5 +273,4 @@ def choose(p: Parameters, s: State, columns: Array, scratch: Array, scores: Arra
     return argmax(scores)
 
 
-spread_out_entry = entry_point(spread_out, "adaptive")
-widen_entry = entry_point(widen, "adaptive")
+widths_entry = entry_point(widths_of, "adaptive")

@@ -11,7 +11,8 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
 from .amending import change_noise, change_reward, forget_along, predict_again
-from .bank import absorb, memory_of, mend, notice, pass_rounds, predict, restore, seen_by, weight_of
+from .bank import absorb, memory_of, notice, pass_rounds, predict, seen_by, weight_of
+from .inverses import mend, restore
 from .level import (
     add_to_means,
     any_mean,

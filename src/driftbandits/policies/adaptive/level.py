@@ -36,7 +36,8 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel, precise_kernel
-from .bank import lanes_in_use, mean_square
+from ...core.linalg import inner
+from .bank import lanes_in_use
 from .state import (
     ANCHORED,
     CENTRED,
@@ -185,15 +186,11 @@ def predict_by_means(s: State, action: Array, reward: float) -> None:
             heaviest = j
     theta = s.thetas[2 * heaviest + CENTRED]
     spread = s.forecasts[CENTRED, SPREAD, heaviest]
-    forecasts, y = s.forecasts[MEANS], reward - s.counters[ORIGIN]
-    for i in range(action.size):
-        y -= theta[i] * action[i]
+    forecasts, y = s.forecasts[MEANS], reward - s.counters[ORIGIN] - inner(theta, action)
     for h in range(LEVELS):
         tracker = s.trackers[h]
         held = 1.0 / tracker[TRACKED] if tracker[TRACKED] >= NOTHING_LEFT else 0.0
-        mean = tracker[TRACKED_REWARDS]
-        for i in range(action.size):
-            mean -= theta[i] * tracker[SUMS + i]
+        mean = tracker[TRACKED_REWARDS] - inner(theta, tracker[SUMS:])
         forecasts[ERROR, h] = y - mean * held
         forecasts[SCALE, h] = 1.0 + held + spread
 
@@ -268,10 +265,10 @@ def moved(s: State) -> float:
     """min(1, ‖a − ā‖²/‖a‖²) of the last action a, with norms in units of the features' scales."""
     distance = length = 0.0
     for i in range(s.rows.shape[1]):
-        square = mean_square(s, i)
-        if square > 0.0:
-            distance += s.rows[1, i] ** 2 / square
-            length += s.rows[0, i] ** 2 / square
+        if s.features[1, i] > 0.0:
+            weight = s.features[1, i] / s.features[0, i]  # 1/s_i
+            distance += weight * s.rows[1, i] ** 2
+            length += weight * s.rows[0, i] ** 2
     return min(1.0, distance * s.counters[INFLATION] / length) if length > 0.0 else 0.0
 
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.compiling import lean_kernel, precise_kernel
+from ...core.compiling import lean_kernel, precise_kernel, row_kernel
 from ...core.elementary import exp, log
-from .bank import lanes_in_use, mean_square
+from ...core.linalg import inner
+from .bank import lanes_in_use
 from .state import (
     ANCHORED,
     CENTRED,
@@ -203,6 +204,15 @@ def fourth_power(residual: float, variance: float) -> float:
     return float(min(residual / variance, OUTLIER) ** 2)
 
 
+@row_kernel
+def _write_signals(
+    squares: Array, counts: Array, theta: Array, slope: Array, level: float, out: Array
+) -> None:
+    """out_i ← √mean(a_i²) θ_i at ``level``; θ_i² alone may overflow."""
+    for i in range(out.size):
+        out[i] = np.sqrt(squares[i] / max(1.0, counts[i])) * (theta[i] - level * slope[i])
+
+
 @lean_kernel
 def measure_ratio(s: State, e: int, level: float) -> None:
     """Write σ̂²/ρ̂², where ρ̂² = σ̂² + Σ_i mean(a_i²) θ_i².
@@ -210,9 +220,7 @@ def measure_ratio(s: State, e: int, level: float) -> None:
     ρ̂² is the variance of rewards if features vary. Unlike the variance of the rewards themselves,
     it does not fade while only the best action is played.
     """
-    signal = 0.0
-    for i in range(s.thetas.shape[1]):
-        theta = s.thetas[e, i] - level * s.slopes[e, i]
-        signal += (np.sqrt(mean_square(s, i)) * theta) ** 2  # θ² alone may overflow
-    variance = s.counters[VARIANCE]
+    signals = s.factor[0]
+    _write_signals(s.features[0], s.features[1], s.thetas[e], s.slopes[e], level, signals)
+    signal, variance = inner(signals, signals), s.counters[VARIANCE]
     s.counters[RATIO] = max(LEAST_RATIO, variance / (variance + signal))

@@ -99,7 +99,7 @@ def squares_in_plane(
     columns: Array,
     out: Array,
 ) -> None:
-    """Like `spread_out` without new coordinates, for d = 2, in one loop over the columns."""
+    """Like `squares_from` without new coordinates, for d = 2, in one loop over the columns."""
     v00, v01, v11 = 0.5 * inverse[0, 0], inverse[0, 1], 0.5 * inverse[1, 1]
     c0, c1, s0, s1 = centre[0], centre[1], slope[0], slope[1]
     row, below = columns[0], columns[1]

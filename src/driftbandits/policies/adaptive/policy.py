@@ -19,8 +19,7 @@ from ..base import Policy
 from ..inputs import action_rows
 from ..problem import Problem
 from ..stateful import LARGEST_BOUND
-from .bank import features_per_action, prior_variance
-from .choosing import choose, excess_factor, level_precision, spread_out_entry, widen_entry
+from .choosing import choose, widths_entry
 from .learning import Parameters, advance, amend, fits, forget, learn
 from .level import fixed_level, level_of
 from .state import (
@@ -232,28 +231,8 @@ class AdaptivePolicy(Policy):
         columns, out = np.array(rows.T, order="C"), np.empty(len(rows))
         scratch = np.empty((self.dim + 2, max(1, len(rows))))
         with self._alone():
-            state, x, bank = self._state, self._in_force, self._bank
-            spread_out_entry(
-                state.inverses[x],
-                state.facts[x, UNIT],
-                state.features[1],
-                state.centres[bank],
-                state.slopes[x],
-                float(level_precision(state, bank)),
-                prior_variance(state, float(self.ridge)),
-                columns,
-                scratch,
-                out,
-            )
-            widen_entry(
-                state.features,
-                features_per_action(state),
-                excess_factor(state, x, float(self._c)),
-                float(self.curiosity),
-                columns,
-                scratch,
-                out,
-            )
+            parameters = Parameters(*map(float, self._make_parameters()))
+            widths_entry(parameters, self._state, self._in_force, columns, scratch, out)
         return out
 
     def _theta(self) -> Array:
