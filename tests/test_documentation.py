@@ -14,7 +14,8 @@ import pytest
 
 from driftbandits import experiments
 from driftbandits.policies import registry
-from driftbandits.policies.weighted.family import WeightedPolicy, initial_state
+from driftbandits.policies.weighted.family import WeightedPolicy
+from driftbandits.policies.weighted.state import initial_state
 from driftbandits.testing import ContractError, check_policy
 
 ROOT = Path(__file__).parents[1]

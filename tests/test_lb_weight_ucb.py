@@ -13,6 +13,7 @@ from hypothesis import given
 import oracles
 from driftbandits import DLinUCB, Problem
 from driftbandits.policies.weighted import family as weighted
+from driftbandits.policies.weighted import state
 from driftbandits.policies.weighted.lb_weight_ucb import LBWeightUCB
 from oracles import History, Truth
 from test_policies_exact import TOLERANCE, Case, apply, assert_agrees, cases, discounts
@@ -37,7 +38,7 @@ def assert_misses_by_definition(policy: Any, truth: Truth, radius: np.longdouble
     """The ellipsoid {‖θ̂ − θ‖_V ≤ β}: just inside and just outside, in some direction."""
     direction = np.ones(policy.dim)
     length = float(truth.distance(np.asarray(truth.theta, dtype=float) + direction))
-    parameters = weighted.Parameters(*policy._parameters)
+    parameters = state.Parameters(*policy._parameters)
     for factor, missed in ((0.999, False), (1.001, True)):
         theta = np.asarray(truth.theta, dtype=float) + factor * float(radius) / length * direction
         assert weighted.misses(parameters, policy._state, theta) is missed
@@ -70,11 +71,11 @@ class OneMatrix(weighted.WeightedPolicy):
 
     tuned = classmethod(lambda cls, problem: cls(dim=problem.dim))
 
-    def _make_parameters(self) -> weighted.Parameters:
-        return self._parameters_with(gamma=0.5, radius=weighted.PER_ROUND)
+    def _make_parameters(self) -> state.Parameters:
+        return self._parameters_with(gamma=0.5, radius=state.PER_ROUND)
 
-    def _initial_state(self) -> weighted.State:
-        return weighted.initial_state(dim=self.dim, ridge=self.ridge)
+    def _initial_state(self) -> state.State:
+        return state.initial_state(dim=self.dim, ridge=self.ridge)
 
 
 def test_any_member_of_the_family_may_have_one_matrix() -> None:

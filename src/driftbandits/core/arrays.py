@@ -126,10 +126,11 @@ def observations(dim: int, actions: Any, rewards: Any) -> tuple[Array, Array]:
 
 
 def float_array(name: str, value: Any, *, ndim: int) -> Array:
-    """``value`` as a contiguous float64 array of ``ndim`` dimensions, all entries finite."""
+    """``value`` as a contiguous float64 array of ``ndim`` axes, all entries finite."""
     array = numbers(name, value)
     if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}")
+        kind = {1: "a vector", 2: "a matrix"}.get(ndim, f"an array with {ndim} axes")
+        raise ValueError(f"{name} must be {kind}, got shape {array.shape}")
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[where]} at {where}")

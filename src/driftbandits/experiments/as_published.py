@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..policies import DLinUCB
-from ..policies.weighted.family import Parameters
+from ..policies.weighted.state import Parameters
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

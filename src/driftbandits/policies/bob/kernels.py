@@ -25,7 +25,9 @@ from ...core.randomness import uniform
 from ...core.tuples import extended
 from ...least_squares.amending import forget_coordinates
 from ...least_squares.forgetting import COUNTERS, LAST_RESTART, has_room, start_afresh
-from ..weighted import family as family
+from ..weighted import family
+from ..weighted import state as family_state
+from ..weighted.state import PER_ROUND, PUBLISHED_WINDOW
 
 # Positions in ``counters``, after those of the weighted family.
 PENDING = COUNTERS  # 1 at the start of a block, while its member is not fixed
@@ -53,7 +55,9 @@ class Parameters(NamedTuple):
 # The state of the weighted family for the block, then EXP3's: the ``grid`` (Δ + 1,) of windows in
 # rounds, its ``log_weights``, room for ``weights``, a source of randomness, and room for a copy of
 # this source (``peek``).
-State = extended(family.State, "grid", "log_weights", "weights", "random", "peek", module=__name__)
+State = extended(
+    family_state.State, "grid", "log_weights", "weights", "random", "peek", module=__name__
+)
 
 
 @lean_kernel
@@ -104,7 +108,7 @@ def settle(p: Parameters, s: Any) -> None:
 
 
 @kernel
-def inner(p: Parameters, s: Any) -> family.Parameters:
+def inner(p: Parameters, s: Any) -> family_state.Parameters:
     """The policy that plays the block, as parameters of the weighted family."""
     member = int(s.counters[MEMBER])
     if s.counters[PENDING] != 0.0:
@@ -112,7 +116,7 @@ def inner(p: Parameters, s: Any) -> family.Parameters:
         member = draw(p, s, s.peek)[0]  # `settle` will make the same draw
     window = s.grid[member]
     discounts = p.discounts != 0.0
-    return family.Parameters(
+    return family_state.Parameters(
         gamma=1.0 - 1.0 / max(window, 2.0) if discounts else 1.0,
         window=0.0 if discounts else window,
         ridge=p.ridge,
@@ -121,7 +125,7 @@ def inner(p: Parameters, s: Any) -> family.Parameters:
         delta=p.delta,
         theta_bound=p.theta_bound,
         action_bound=p.action_bound,
-        radius=float(family.PER_ROUND if discounts else family.PUBLISHED_WINDOW),
+        radius=float(PER_ROUND if discounts else PUBLISHED_WINDOW),
         horizon=1.0,
         restore=1.0,
         follow=0.0,

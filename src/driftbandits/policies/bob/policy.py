@@ -15,7 +15,8 @@ from ...core.randomness import stream_state
 from ...least_squares.forgetting import COUNTERS
 from ..problem import Problem
 from ..registry import register
-from ..weighted.family import WeightedPolicy, initial_state
+from ..weighted.family import WeightedPolicy
+from ..weighted.state import initial_state
 from .kernels import BOB_KERNELS, MEMBER, PENDING, PROBABILITY, SEEN, Parameters, State
 
 

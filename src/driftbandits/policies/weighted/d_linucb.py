@@ -10,7 +10,8 @@ from ...theory import tuning as rules
 from ...theory.tuning import Tuning
 from ..problem import Problem
 from ..registry import register
-from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
+from .family import WeightedPolicy
+from .state import RADIUS_CODES, Parameters, State, initial_state
 
 Confidence = Literal[
     "per-round",

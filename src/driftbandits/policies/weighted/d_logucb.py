@@ -22,7 +22,9 @@ from ..inputs import action_rows
 from ..problem import Problem
 from ..registry import register
 from . import family
-from .family import DETERMINANT, State, WeightedPolicy, initial_state
+from . import state as family_state
+from .family import WeightedPolicy
+from .state import DETERMINANT, State, initial_state
 
 # Log odds are cut off here. The curvature of the loss is then at least 3e-7, and its inverse keeps
 # its digits.
@@ -32,7 +34,7 @@ STEPS = 200  # enough to halve a bracket of 1e50; Newton's method needs far fewe
 
 
 # The parameters of the weighted family, and the log odds of an action of zeros.
-Parameters = extended(family.Parameters, "offset", module=__name__)
+Parameters = extended(family_state.Parameters, "offset", module=__name__)
 
 
 @lean_kernel

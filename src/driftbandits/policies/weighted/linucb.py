@@ -9,7 +9,8 @@ from ...core.arrays import one_of
 from ...least_squares.estimator import RADIUS_KINDS, RadiusKind
 from ..problem import Problem
 from ..registry import register
-from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
+from .family import WeightedPolicy
+from .state import RADIUS_CODES, Parameters, State, initial_state
 
 
 @register("LinUCB", "all data counts alike; for payoffs that do not drift")

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..problem import Problem
 from ..registry import register
-from .family import PER_ROUND, Parameters, State, WeightedPolicy, initial_state
+from .family import WeightedPolicy
+from .state import PER_ROUND, Parameters, State, initial_state
 
 
 @register("LinUCB-OR", "LinUCB told when to start afresh; a yardstick")

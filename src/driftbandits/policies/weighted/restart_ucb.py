@@ -11,7 +11,8 @@ from ...theory import tuning as rules
 from ...theory.tuning import Tuning
 from ..problem import Problem
 from ..registry import register
-from .family import RADIUS_CODES, Parameters, State, WeightedPolicy, initial_state
+from .family import WeightedPolicy
+from .state import RADIUS_CODES, Parameters, State, initial_state
 
 
 @register("RestartUCB", "LinUCB, restarted at a fixed interval; for drift at a known pace")

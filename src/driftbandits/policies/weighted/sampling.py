@@ -22,18 +22,19 @@ from ...least_squares.forgetting import RADIUS
 from ...theory import tuning as rules
 from ...theory.tuning import Tuning
 from ..problem import Problem
-from . import family
-from .family import WeightedPolicy, initial_state
+from . import state as family_state
+from .family import WeightedPolicy
+from .state import PER_ROUND, initial_state
 
 # a = √14 β, the scale that the analysis of Kim and Tewari (2020) needs.
 THEORY = math.sqrt(14.0)
 
 
 # The parameters of the weighted family, and the scale: a = scale σ, or if it is 0, a = √14 β.
-Parameters = extended(family.Parameters, "scale", module=__name__)
+Parameters = extended(family_state.Parameters, "scale", module=__name__)
 
 # The state of the weighted family, and a source of randomness.
-State = extended(family.State, "random", module=__name__)
+State = extended(family_state.State, "random", module=__name__)
 
 
 @kernel
@@ -81,7 +82,7 @@ class SampledPolicy(WeightedPolicy):
             positive("scale", self.scale)
 
     def _make_parameters(self) -> Any:
-        common = self._parameters_with(gamma=self.gamma, radius=family.PER_ROUND)
+        common = self._parameters_with(gamma=self.gamma, radius=PER_ROUND)
         return Parameters(*common, scale=0.0 if self.scale == "theory" else float(self.scale))
 
     def _initial_state(self) -> Any:

@@ -10,14 +10,8 @@ from ...theory import tuning as rules
 from ...theory.tuning import Tuning
 from ..problem import Problem
 from ..registry import register
-from .family import (
-    PUBLISHED_WINDOW,
-    UNION,
-    Parameters,
-    State,
-    WeightedPolicy,
-    initial_state,
-)
+from .family import WeightedPolicy
+from .state import PUBLISHED_WINDOW, UNION, Parameters, State, initial_state
 
 
 @register("SW-LinUCB", "a sliding window; for payoffs that change at a known pace")
