@@ -168,15 +168,26 @@ class Definition:
 
     # --- Running means --------------------------------------------------------------------------
 
-    def mean(self, h: int, latest: float) -> tuple[float, float, Floats]:
-        """Count, mean reward and mean action, discounted by the rounds since the latest reward."""
-        kept = [(1 - 1 / LEVEL_MEMORIES[h]) ** (latest - o.round) for o in self.seen]
+    def mean(self, h: int, round: float) -> tuple[float, float, Floats]:
+        """Count, mean reward and mean action, discounted by the distance from a round."""
+        kept = [self.kept_in_mean(h, round, o.round) for o in self.seen]
         count = float(np.sum(kept))
         if count == 0:
             return 0.0, 0.0, np.zeros(self.dim)
         reward = sum(k * o.reward for k, o in zip(kept, self.seen, strict=True)) / count
         action = np.sum([k * o.action for k, o in zip(kept, self.seen, strict=True)], axis=0)
         return count, reward, action / count
+
+    def kept_in_mean(self, h: int, round: float, other: float) -> float:
+        """The weight of another round in the mean for a round, which may be out of order."""
+        discount = 1 - 1 / LEVEL_MEMORIES[h]
+        if round >= self.latest():
+            return float(discount ** (round - other))
+        kept = float(discount ** abs(math.floor(round) - math.floor(other)))
+        return kept if kept >= 1e-4 and self.is_near(other) else 0.0
+
+    def is_near(self, round: float) -> bool:
+        return math.floor(self.latest()) - math.floor(round) < 512
 
     def latest(self) -> float:
         return max([0.0, *(o.round for o in self.seen)])
@@ -284,8 +295,8 @@ class Definition:
         signal = float(self.scales() @ theta**2)
         self.ratio = max(1e-12, self.variance / (self.variance + signal))
         x, p = self.in_force(ANCHORED), predictions[0]
-        self.precision += 0.5 * p.leverage[x] ** 2 / (1 + p.spread[x])
-        self.moment += 0.5 * p.leverage[x] * p.raw[x] / (1 + p.spread[x])
+        self.precision += p.leverage[x] ** 2 / (1 + p.spread[x])
+        self.moment += p.leverage[x] * p.raw[x] / (1 + p.spread[x])
         if self.moving and self.precision > 1:
             self.moment, self.precision = self.moment / self.precision, 1.0
         self.seen.append(observed)
@@ -297,8 +308,8 @@ class Definition:
 
     def observe(self, action: Floats, reward: float, round: float) -> tuple[Seen, float]:
         """The observation in the forms of both banks, and F."""
-        count, mean, centre = self.mean(self.tracker, max(self.latest(), round))
-        if count == 0:
+        count, mean, centre = self.mean(self.tracker, round)
+        if count == 0 or not self.is_near(round):
             return Seen(round, action, reward, None, 0.0), 1.0
         # The centre is the same as in `choose`: it does not move until a reward arrives.
         inflation = 1 + 1 / count
@@ -363,16 +374,19 @@ class Definition:
             self.moving = 0
 
     def judge_means(self, seen: Seen, theta: Floats, spread: float) -> None:
-        error, scale, means = [], [], []
+        error, scale, means, known = [], [], [], []
         for h in range(5):
-            count, reward, action = self.mean(h, max(self.latest(), seen.round))
+            count, reward, action = self.mean(h, seen.round)
             means.append(reward)
+            known.append(count > 0)
             error.append(seen.reward - reward - theta @ (seen.action - action))
-            scale.append(1 + 1 / count + spread)
-        law = self.density(np.array(error), np.array(scale))
-        self.fall_from = self.tracker if self.fall == 1.0 else self.fall_from
+            scale.append(1 + (1 / count if count else 0.0) + spread)
+        law = self.density(np.array(error), np.array(scale)) * known
+        in_order = seen.round >= self.latest()
+        if in_order and self.fall == 1.0:
+            self.fall_from = self.tracker
         lower = [h for h in range(self.fall_from) if means[h] < means[self.fall_from]]
-        if lower:
+        if lower and in_order:
             odds = self.trust[lower] @ law[lower] / self.trust[lower].sum() / law[self.fall_from]
             self.fall = max(1.0, self.fall * float(odds))
         share = 1.0 / len(self.actions)

@@ -17,6 +17,7 @@ from driftbandits.policies.adaptive.state import (
     EVIDENCE,
     FALL,
     LEAN,
+    LEVELS,
     MOMENT,
     PRECISION,
     RATIO,
@@ -48,7 +49,7 @@ def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) ->
     assert_close(policy.noise_estimate, math.sqrt(truth.variance), "noise")
     assert_close(state.counters[[PRECISION, MOMENT]], [truth.precision, truth.moment], "level")
     assert_close(state.counters[RATIO], truth.ratio, "ratio")
-    assert_close(state.trackers[:, TRACKER_WEIGHT], truth.trust, "trust in running means")
+    assert_close(state.trackers[:LEVELS, TRACKER_WEIGHT], truth.trust, "trust in running means")
     assert_close(1.0 + state.counters[LEAN], 1.0 + truth.lean, "lean")
     assert_close(np.log(state.counters[FALL]), np.log(truth.fall), "fall")
     assert policy.level_moves == bool(truth.moving)

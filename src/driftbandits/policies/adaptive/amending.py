@@ -1,8 +1,8 @@
 """Changes to what was learned: correct a reward, or clear a coordinate.
 
 The sums of the anchored bank and of the running means change exactly. The state does not store how
-an observation was centred. So the centred bank uses its distance from the present longest running
-mean.
+an observation was centred. So the centred bank uses its distance from the means around its round,
+or, if that is too long ago, from the present longest running mean.
 
 Weights, odds and noise change approximately. An expert that holds an observation with weight w
 predicts it with error e and q = xᵀV⁻¹x. Without the observation, these would be
@@ -24,7 +24,8 @@ from ...core.linalg import inner, subtract
 from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.sums import add_moment
 from .bank import predict, weight_of
-from .level import TRUST, level_discount, level_of
+from .level import level_of
+from .means import NOTHING_LEFT, add_to_means, find_means, first_mean
 from .noise import (
     LEAST_LIKELIHOOD,
     any_variation,
@@ -35,16 +36,17 @@ from .noise import (
 )
 from .state import (
     ANCHORED,
+    BEHIND,
     CENTRED,
     ERROR,
     EXPERTS,
     INFLATION,
-    LATEST,
     LAW,
     LEVELS,
     LEVERAGE,
     MOMENT,
     ORIGIN,
+    PAST_SUMS,
     PRECISION,
     RAW,
     RESIDUALS,
@@ -58,6 +60,7 @@ from .state import (
     TAIL_BELOW,
     TRACKED,
     TRACKED_REWARDS,
+    TRACKER,
     UNIT,
     VARIANCE,
     WEIGHT,
@@ -70,16 +73,26 @@ LEAST_REST = 1e-9
 
 
 @lean_kernel
-def row_of(s: State, bank: int, action: Array) -> float:
+def mean_for(s: State, age: float) -> int:
+    """Row of the mean that centres a reward which was learned before and is now taken out."""
+    near = find_means(s, s.counters[CLOCK] - age)
+    row = first_mean(s) + int(s.counters[TRACKER])
+    if near and s.trackers[row, TRACKED] >= NOTHING_LEFT:
+        return row
+    s.counters[BEHIND] = 0.0
+    return LEVELS - 1
+
+
+@lean_kernel
+def row_of(s: State, bank: int, mean: Array, action: Array) -> float:
     """Write the action as ``bank`` sees it now to ``rows``; returns √F, by which y is divided."""
-    longest = s.trackers[LEVELS - 1]
-    if bank == ANCHORED or longest[TRACKED] == 0.0:
+    if bank == ANCHORED or mean[TRACKED] == 0.0:
         for i in range(action.size):
             s.rows[bank, i] = action[i]
         return 1.0
-    deviation = np.sqrt(1.0 + 1.0 / longest[TRACKED])
+    deviation = np.sqrt(1.0 + 1.0 / mean[TRACKED])
     for i in range(action.size):
-        s.rows[bank, i] = (action[i] - longest[SUMS + i] / longest[TRACKED]) / deviation
+        s.rows[bank, i] = (action[i] - mean[SUMS + i] / mean[TRACKED]) / deviation
     return float(deviation)
 
 
@@ -100,27 +113,27 @@ def change_reward(
     ``judged`` says whether the experts were judged by the old reward.
     """
     gained = 0.0
+    add_to_means(s, action, old, age, -1.0)
+    mean = s.trackers[mean_for(s, age)]
     for bank in range(2):
-        deviation = row_of(s, bank, action)
-        changed = _change_bank(s, c, bank, deviation, old, new, age, judged)
+        deviation = row_of(s, bank, mean, action)
+        changed = _change_bank(s, c, bank, mean, deviation, old, new, age, judged)
         if bank == bank_in_force(s):
             gained = changed
     forecast = s.forecasts[ANCHORED, :, share // 2]
     rest = max(1.0 - weight_of(s, c, share, age) * forecast[SPREAD], LEAST_REST)
-    gain = TRUST * forecast[LEVERAGE] / rest / (1.0 + forecast[SPREAD] / rest)
+    gain = forecast[LEVERAGE] / rest / (1.0 + forecast[SPREAD] / rest)
     s.counters[MOMENT] += gain * (new - old)
-    behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
-    for h in range(LEVELS):
-        s.trackers[h, TRACKED_REWARDS] += level_discount(h) ** max(behind, 0.0) * (new - old)
+    add_to_means(s, action, new, age, 1.0)
     return gained
 
 
 @lean_kernel
-def _seen_again(s: State, bank: int, reward: float) -> float:
+def _seen_again(s: State, bank: int, mean: Array, reward: float) -> float:
     """The reward as ``bank`` sees it now, before the division by √F."""
-    y, longest = reward - s.counters[ORIGIN], s.trackers[LEVELS - 1]
-    if bank == CENTRED and longest[TRACKED] > 0.0:
-        y -= longest[TRACKED_REWARDS] / longest[TRACKED]
+    y = reward - s.counters[ORIGIN]
+    if bank == CENTRED and mean[TRACKED] > 0.0:
+        y -= mean[TRACKED_REWARDS] / mean[TRACKED]
     return float(y)
 
 
@@ -138,9 +151,10 @@ def leave_out(s: State, e: int, bank: int, weight: float) -> None:
 @lean_kernel
 def predict_again(s: State, c: float, action: Array, reward: float, age: float) -> None:
     """Let every expert predict a reward that it has learned, as if it had not learned it."""
+    mean = s.trackers[mean_for(s, age)]
     for bank in range(2):
-        deviation = row_of(s, bank, action)
-        y = _seen_again(s, bank, reward) / deviation
+        deviation = row_of(s, bank, mean, action)
+        y = _seen_again(s, bank, mean, reward) / deviation
         for j in range(int(s.counters[EXPERTS])):
             e = 2 * j + bank
             predict(s, e, s.rows[bank], y, 1.0 - bank)
@@ -153,6 +167,7 @@ def _change_bank(
     s: State,
     c: float,
     bank: int,
+    mean: Array,
     deviation: float,
     old: float,
     new: float,
@@ -161,7 +176,7 @@ def _change_bank(
 ) -> float:
     """Correct the sums of a bank; if ``judged``, judge experts by ``new`` instead of ``old``."""
     x, freedom, phi = s.rows[bank], degrees_of_freedom(s), scale_power(s)
-    y, difference = _seen_again(s, bank, old), (new - old) / deviation
+    y, difference = _seen_again(s, bank, mean, old), (new - old) / deviation
     before = after = 0.0
     for j in range(int(s.counters[EXPERTS])):
         e = 2 * j + bank
@@ -237,6 +252,8 @@ def forget_along(s: State, mask: Array) -> None:
         clear_entries(mask, s.features[part])
     for h in range(LEVELS):
         clear_entries(mask, s.trackers[h, SUMS:])
+    for row in range(s.past.shape[0]):
+        clear_entries(mask, s.past[row, PAST_SUMS:])
     clear_entries(mask, s.centres[1])
     for e in range(2 * int(s.counters[EXPERTS])):
         for part in range(2):

@@ -38,28 +38,22 @@ from ...least_squares.sums import accumulate, add_moment, shrink
 from ..stateful import SMALLEST_BOUND
 from .plane import absorb_in_plane, predict_in_plane
 from .state import (
-    ANCHORED,
     CHANGES,
     COPIES,
     DISCOUNT,
     EVIDENCE,
     EXPERTS,
-    INFLATION,
     LANES,
     LEVERAGE,
     LOG,
     MOST_EXPERTS,
     OBSERVATIONS,
-    ORIGIN,
     PRIOR,
     RATIO,
     RAW,
     REMEMBERED,
     RESTORED,
     SPREAD,
-    TRACKED,
-    TRACKED_REWARDS,
-    TRACKER,
     UNIT,
     WEIGHT,
     State,
@@ -124,17 +118,6 @@ def notice(s: State, action: Array) -> None:
 def mean_square(s: State, i: int) -> float:
     """Mean square of feature i over actions in which it is not zero; 0 if there are none."""
     return float(s.features[0, i] / max(1.0, s.features[1, i]))
-
-
-@lean_kernel
-def seen_by(s: State, bank: int, reward: float) -> float:
-    """y, the reward as ``bank`` sees it; the x for it is in ``rows``."""
-    shifted = reward - s.counters[ORIGIN]
-    if bank == ANCHORED:
-        return float(shifted)
-    tracker = s.trackers[int(s.counters[TRACKER])]
-    mean = tracker[TRACKED_REWARDS] / tracker[TRACKED]
-    return float((shifted - mean) / np.sqrt(s.counters[INFLATION]))
 
 
 @lean_kernel

@@ -11,21 +11,21 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
 from .amending import change_noise, change_reward, forget_along, predict_again
-from .bank import absorb, memory_of, notice, pass_rounds, predict, seen_by, weight_of
+from .bank import absorb, memory_of, notice, pass_rounds, predict, weight_of
 from .inverses import mend, restore
 from .level import (
-    add_to_means,
-    any_mean,
     apply_level,
     centre,
     learn_level,
     level_of,
     loosen,
     predict_by_means,
+    seen_by,
     track,
     weigh_banks,
     weigh_trackers,
 )
+from .means import add_to_means, any_mean
 from .noise import (
     any_variation,
     count_residual,

@@ -5,11 +5,10 @@ expert's error is raw − u μ. Here ``raw`` is the error at level zero, and u =
 part of a level of one that the expert's θ does not explain. With raw, u and q = xᵀV⁻¹x of the
 expert in force, each reward changes the level:
 
-    κ ← κ + ½u²/(1 + q)      κμ̂ ← κμ̂ + ½u raw/(1 + q)
+    κ ← κ + u²/(1 + q)      κμ̂ ← κμ̂ + u raw/(1 + q)
 
-A reward counts half, since earlier rewards picked its action (see `TRUST`). The differences forget,
-but the level does not. This makes a fall of all rewards, which is a change of level, differ from a
-change of direction.
+The differences forget, but the level does not. This makes a fall of all rewards, which is a change
+of level, differ from a change of direction.
 
 **Moving.** The centred bank uses only distances from running means. With memory h,
 
@@ -38,18 +37,18 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel, precise_kernel
 from ...core.linalg import inner
 from .bank import lanes_in_use
+from .means import NOTHING_LEFT, add_to_means, find_means, first_mean, pass_to
 from .state import (
     ANCHORED,
+    BEHIND,
     CENTRED,
     ERROR,
     EXPERTS,
     FALL,
     FALL_FROM,
     INFLATION,
-    LATEST,
     LAW,
     LEAN,
-    LEVEL_GROWTH,
     LEVELS,
     LEVERAGE,
     MEANS,
@@ -60,7 +59,6 @@ from .state import (
     PRECISION,
     RAW,
     SCALE,
-    SHORTEST_LEVEL,
     SPREAD,
     SUMS,
     TRACKED,
@@ -72,11 +70,6 @@ from .state import (
 )
 from .weights import MOST_EVIDENCE
 
-# A reward counts this much for the fixed level. Actions that look better than they are get played.
-# Then the level looks lower than it is, by more than κ says: in the environment heavy-noise by two
-# standard errors after 500 rounds. There the regret is 12% higher with 1, and with ¼ it is as
-# with ½.
-TRUST = 0.5
 # The most that one reward adds to the evidence for a moving level, and the most that it takes away.
 # A moving level shows little by little. A change that shows in a few rewards is one of the
 # parameter.
@@ -84,19 +77,8 @@ MOST_FOR = 0.3
 MOST_AGAINST = 1.0
 MOST_LEAN = 28.0  # bound on the evidence, so that it can change sign within a few dozen rewards
 TRACKER_SHARE = 0.4  # as for the expert in force: a memory too long costs more than one too short
-NOTHING_LEFT = 1e-100  # a mean of fewer rewards says nothing; the square of this must not underflow
-ROUNDING = 1e-12  # a smaller count of rewards is rounding after a subtraction
 TIE = 1e-12  # two of five equal weights must reach TRACKER_SHARE, however they are rounded
 LOOSE = 1.0  # bound on κ while the level moves: the fixed level is then as good as one reward
-
-
-_DISCOUNTS = 1.0 - 1.0 / (SHORTEST_LEVEL * LEVEL_GROWTH ** np.arange(LEVELS))
-
-
-@lean_kernel
-def level_discount(h: int) -> float:
-    """ρ_h, the discount of running mean ``h``, whose memory is 3·√10^h rewards."""
-    return float(_DISCOUNTS[h])
 
 
 @lean_kernel
@@ -113,53 +95,34 @@ def level_of(s: State, bank: int) -> float:
 
 @lean_kernel
 def centre(s: State, action: Array, age: float) -> bool:
-    """Write the action and the centred action to ``rows``; returns False while there is no mean.
+    """Write the action and the centred action to ``rows``; returns False if it has no mean.
 
-    The running means fade with the rounds that rewards belong to. If all rewards are equally late,
-    the means are as if none were late. A reward that comes after rewards of later rounds is
-    compared with the present means.
+    The mean is the one for the round that the reward belongs to (`find_means`).
     """
-    c, dim = s.counters, action.size
-    for i in range(dim):
+    for i in range(action.size):
         s.rows[0, i] = action[i]
-    steps = max(0.0, c[CLOCK] - age - c[LATEST])
-    c[LATEST] += steps
-    if steps > 0.0:
-        for h in range(LEVELS):
-            kept = level_discount(h)
-            if steps != 1.0:
-                kept = kept**steps
-            s.trackers[h, TRACKED] *= kept
-            s.trackers[h, TRACKED_REWARDS] *= kept
-            for i in range(dim):
-                s.trackers[h, SUMS + i] *= kept
-    tracker = s.trackers[int(c[TRACKER])]
+    pass_to(s, s.counters[CLOCK] - age)
+    if not find_means(s, s.counters[CLOCK] - age):
+        return False
+    tracker = s.trackers[first_mean(s) + int(s.counters[TRACKER])]
     if tracker[TRACKED] < NOTHING_LEFT:
         return False
-    c[INFLATION] = 1.0 + 1.0 / tracker[TRACKED]
-    factor = 1.0 / np.sqrt(c[INFLATION])
-    for i in range(dim):
-        s.rows[1, i] = (action[i] - s.centres[1, i]) * factor
+    s.counters[INFLATION] = 1.0 + 1.0 / tracker[TRACKED]
+    factor, count = 1.0 / np.sqrt(s.counters[INFLATION]), 1.0 / tracker[TRACKED]
+    for i in range(action.size):
+        s.rows[1, i] = (action[i] - tracker[SUMS + i] * count) * factor
     return True
 
 
 @lean_kernel
-def any_mean(s: State) -> bool:
-    """Whether any running mean holds a reward; if any does, the longest one does."""
-    return bool(s.trackers[LEVELS - 1, TRACKED] >= NOTHING_LEFT)
-
-
-@lean_kernel
-def add_to_means(s: State, action: Array, reward: float, age: float, sign: float) -> None:
-    """Add a reward to the running means, or take it out if ``sign`` is −1."""
-    behind = s.counters[LATEST] - (s.counters[CLOCK] - age)
-    for h in range(LEVELS):
-        weight = sign * level_discount(h) ** behind if behind > 0.0 else sign
-        count = s.trackers[h, TRACKED] + weight
-        s.trackers[h, TRACKED] = count if count > ROUNDING else 0.0
-        s.trackers[h, TRACKED_REWARDS] += weight * (reward - s.counters[ORIGIN])
-        for i in range(action.size):
-            s.trackers[h, SUMS + i] += weight * action[i]
+def seen_by(s: State, bank: int, reward: float) -> float:
+    """y, the reward as ``bank`` sees it; the x for it is in ``rows``."""
+    shifted = reward - s.counters[ORIGIN]
+    if bank == ANCHORED:
+        return float(shifted)
+    tracker = s.trackers[first_mean(s) + int(s.counters[TRACKER])]
+    mean = tracker[TRACKED_REWARDS] / tracker[TRACKED]
+    return float((shifted - mean) / np.sqrt(s.counters[INFLATION]))
 
 
 @lean_kernel
@@ -187,8 +150,9 @@ def predict_by_means(s: State, action: Array, reward: float) -> None:
     theta = s.thetas[2 * heaviest + CENTRED]
     spread = s.forecasts[CENTRED, SPREAD, heaviest]
     forecasts, y = s.forecasts[MEANS], reward - s.counters[ORIGIN] - inner(theta, action)
+    first = first_mean(s)
     for h in range(LEVELS):
-        tracker = s.trackers[h]
+        tracker = s.trackers[first + h]
         held = 1.0 / tracker[TRACKED] if tracker[TRACKED] >= NOTHING_LEFT else 0.0
         mean = tracker[TRACKED_REWARDS] - inner(theta, tracker[SUMS:])
         forecasts[ERROR, h] = y - mean * held
@@ -198,12 +162,13 @@ def predict_by_means(s: State, action: Array, reward: float) -> None:
 @lean_kernel
 def weigh_trackers(s: State) -> None:
     """Update the weights of the running means by how well each of them predicted."""
-    laws, total = s.forecasts[MEANS, LAW], 0.0
+    laws, first, total = s.forecasts[MEANS, LAW], first_mean(s), 0.0
     for h in range(LEVELS):
-        if s.trackers[h, TRACKED] < NOTHING_LEFT:  # a mean of no rewards predicts nothing
+        if s.trackers[first + h, TRACKED] < NOTHING_LEFT:  # a mean of no rewards predicts nothing
             laws[h] = 0.0
         total += s.trackers[h, TRACKER_WEIGHT] * laws[h]
-    notice_falls(s)
+    if s.counters[BEHIND] == 0.0:  # else the means include later rewards
+        notice_falls(s)
     share = 1.0 / s.counters[OBSERVATIONS]
     kept = (1.0 - share) / total
     for h in range(LEVELS):
@@ -255,7 +220,7 @@ def apply_level(s: State, bank: int) -> None:
 def learn_level(s: State, e: int) -> None:
     """Update κ and κμ̂ of the fixed level by the last reward, as expert ``e`` saw it."""
     forecast = s.forecasts[ANCHORED, :, e // 2]
-    gain = TRUST * forecast[LEVERAGE] / (1.0 + forecast[SPREAD])
+    gain = forecast[LEVERAGE] / (1.0 + forecast[SPREAD])
     s.counters[PRECISION] += gain * forecast[LEVERAGE]
     s.counters[MOMENT] += gain * forecast[RAW]
 

@@ -33,8 +33,9 @@ TRACKER = 18  # h, the running mean in force
 INFLATION = 19  # F, variance of a centred reward in units of σ²
 FALL = 20  # odds that rewards have fallen below the running mean FALL_FROM
 FALL_FROM = 21
-DETECTIONS = 22
-COUNTERS = 23
+BEHIND = 22  # rounds from the round of the last reward to LATEST; 0 if rewards come in order
+DETECTIONS = 23
+COUNTERS = 24
 
 # Columns of ``facts``, one row per expert.
 WEIGHT = 0  # how well the expert has predicted recent rewards; the weights of a bank sum to one
@@ -65,7 +66,8 @@ FORECASTS = 6
 MEANS = 2
 LANES = 8  # vector instructions handle this many columns at a time
 
-# Columns of ``trackers``, one row per running mean.
+# Columns of ``trackers``. There is one row per running mean. The rows after them are means around
+# the round of the last reward, if it came out of order (`driftbandits.policies.adaptive.means`).
 TRACKED = 0  # discounted number of rewards
 TRACKED_REWARDS = 1  # discounted sum of reward − ORIGIN
 TRACKER_WEIGHT = 2  # how well the mean predicts
@@ -79,6 +81,12 @@ MOST_EXPERTS = 24  # memories up to 2c·4²²; a multiple of LANES
 LEVELS = 5  # number of running means; their memories are 3 to 300 rewards
 SHORTEST_LEVEL = 3.0
 LEVEL_GROWTH = 10.0**0.5
+
+PAST = 512  # rounds whose rewards are kept apart, for rewards out of order; a power of two
+# Columns of ``past``, one row per round.
+PAST_COUNT = 0
+PAST_REWARDS = 1  # sum of reward − ORIGIN
+PAST_SUMS = 2  # the first of d columns with the sum of actions
 
 NORMAL_TAIL = 1.5  # TAIL_BELOW and TAIL_ABOVE of a normal law: half of its kurtosis
 
@@ -97,7 +105,8 @@ class State(NamedTuple):
     slopes: Array  # (2J, d), V_j⁻¹ Σ w x: the estimate at level μ is thetas − μ slopes
     images: Array  # (2J, d), V_j⁻¹x of the last row, in stored units
     copies: Array  # (2J, LOG, 2), logs of overwritings [clock, source], each a ring
-    trackers: Array  # (LEVELS, SUMS + d), running means of rewards and actions
+    trackers: Array  # (2 LEVELS, SUMS + d), the running means, and means around a past round
+    past: Array  # (PAST, PAST_SUMS + d), what the last rounds add to the running means; a ring
     features: Array  # (2, d): Σ a_i², and how often a_i was not zero
     rows: Array  # (2, d): the last action, and the last action centred
     centres: Array  # (2, d): zeros, and the mean that is subtracted from the next action
@@ -139,8 +148,8 @@ def initial_state(*, dim: int) -> State:
     facts[:, CHANGES] = -1.0
     forecasts = np.zeros((3, FORECASTS, MOST_EXPERTS))
     forecasts[:, SCALE] = 1.0
-    trackers = np.zeros((LEVELS, SUMS + dim))
-    trackers[:, TRACKER_WEIGHT] = 1.0 / LEVELS
+    trackers = np.zeros((2 * LEVELS, SUMS + dim))
+    trackers[:LEVELS, TRACKER_WEIGHT] = 1.0 / LEVELS
     return State(
         counters=counters,
         facts=facts,
@@ -154,6 +163,7 @@ def initial_state(*, dim: int) -> State:
         images=np.zeros((2, dim)),
         copies=np.zeros((2, LOG, 2)),
         trackers=trackers,
+        past=np.zeros((PAST, PAST_SUMS + dim)),
         features=np.zeros((2, dim)),
         rows=np.zeros((2, dim)),
         centres=np.zeros((2, dim)),
@@ -174,7 +184,8 @@ def widened(state: State, dim: int) -> State:
         thetas=padded(state.thetas, rows, dim),
         slopes=padded(state.slopes, rows, dim),
         images=padded(state.images, rows, dim),
-        trackers=padded(state.trackers, LEVELS, SUMS + dim),
+        trackers=padded(state.trackers, 2 * LEVELS, SUMS + dim),
+        past=padded(state.past, PAST, PAST_SUMS + dim),
         features=padded(state.features, 2, dim),
         rows=padded(state.rows, 2, dim),
         centres=padded(state.centres, 2, dim),
