@@ -13,18 +13,19 @@ from driftbandits.experiments.settings import prepare
 from driftbandits.simulation import simulate
 
 NAME = "delays"
-ENVIRONMENTS = ("fixed-actions", "abrupt")
+ENVIRONMENTS = ("fixed-actions", "abrupt", "moving-level")
 POLICIES = ("AdaptiveLinUCB", "D-LinUCB")
 SEED = 0
 DELAYS: dict[str, Delays] = {
     **{f"{rounds} rounds late": FixedDelay(rounds) for rounds in (0, 10, 50)},
     "20 rounds late on average": GeometricDelay(20.0),
+    "100 rounds late on average": GeometricDelay(100.0),
     "30% of the rewards missing": Missing(share=0.3),
 }
 
 
 def run(*, quick: bool, say: Say) -> list[Row]:
-    """Final regrets for each delay, with fixed and with fresh actions."""
+    """Final regrets for each delay: fixed actions, fresh actions, and a level that moves."""
     replications = 2 if quick else 100
     rows = []
     for name in ENVIRONMENTS:

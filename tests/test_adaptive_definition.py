@@ -24,7 +24,7 @@ from driftbandits.policies.adaptive.state import (
     TRACKER_WEIGHT,
     UNIT,
 )
-from oracles import Floats, Update
+from oracles import Advance, Event, Floats, Late, Update
 from test_policies_exact import apply
 
 
@@ -124,3 +124,27 @@ def test_the_definition_in_audits() -> None:
             assert_close(policy.scores(arms), truth.scores(arms), "scores")
             audits += truth.decider(arms)[0] < truth.in_force(truth.moving)
     assert audits >= 3
+
+
+def test_the_definition_with_rewards_out_of_order_under_a_moving_level() -> None:
+    """Rewards are up to 700 rounds behind the latest one: the first rounds are out of reach."""
+    policy, truth, rng = AdaptiveLinUCB(dim=2), Definition(2), np.random.default_rng(3)
+
+    def play(event: Event) -> None:
+        apply(policy, event)
+        truth.apply(event)
+
+    def reward(action: Floats, round: float) -> Floats:
+        noise = 0.2 * rng.standard_normal(1)
+        return np.asarray(action @ [1.0, -1.0] + 3 * np.sin(round / 7) + noise)
+
+    for start in (1, 300, 640):
+        play(Advance(start - truth.clock))
+        for _ in range(60):
+            action = rng.uniform(-1, 1, (1, 2))
+            play(Update(action, reward(action, truth.clock + 1)))
+            late, before = rng.uniform(-1, 1, (1, 2)), float(rng.integers(1, int(truth.clock) + 1))
+            play(Late(late, reward(late, before), np.array([before])))
+        assert_agrees(policy, truth, rng.uniform(-1, 1, (4, 2)))
+    assert truth.moving
+    assert sum(seen.x is None for seen in truth.seen) > 5

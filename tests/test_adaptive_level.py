@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from studies.elsewhere.everyday import with_level
 
 from adaptive_oracle import Definition
-from driftbandits import AdaptiveLinUCB
-from driftbandits.environments import Swing
+from driftbandits import AdaptiveLinUCB, LinUCB
+from driftbandits.environments import GeometricDelay, Swing
 from driftbandits.simulation import simulate
 from oracles import Update
 from test_adaptive_definition import assert_agrees
@@ -45,4 +47,20 @@ def test_a_fall_of_the_arm_that_is_played_is_looked_into() -> None:
     place = with_level(Swing(size=0.25, period=2000), change=True)
     played = simulate(place, policies, replications=40, seed=5)
     gained = played.final("does not") - played.final("looks")
+    assert gained.mean() > STANDARD_ERRORS * gained.std(ddof=1) / np.sqrt(len(gained))
+
+
+@pytest.mark.thorough
+def test_a_moving_level_is_told_apart_although_rewards_come_in_any_order() -> None:
+    """Rewards are 100 rounds late on average, in which time the level swings by up to ±1.
+
+    LinUCB never forgets, and the level averages out.
+    """
+    place = replace(with_level(Swing(size=1.0, period=288)), delays=GeometricDelay(100.0))
+    policies = {
+        "adaptive": AdaptiveLinUCB(dim=6),
+        "LinUCB": LinUCB(dim=6, noise=0.5, action_bound=1.5),
+    }
+    played = simulate(place, policies, replications=40, seed=6)
+    gained = played.final("LinUCB") - played.final("adaptive")
     assert gained.mean() > STANDARD_ERRORS * gained.std(ddof=1) / np.sqrt(len(gained))

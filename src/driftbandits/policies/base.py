@@ -54,7 +54,8 @@ class Policy(Stateful):
     """A decision rule that learns: ``decide`` which action to play, ``update`` with its reward.
 
     Time is a clock of rounds. ``decide`` chooses and closes the open round; its reward comes later,
-    with ``update(..., round=t)``, and counts exactly as if it had come on time. ``select`` chooses
+    with ``update(..., round=t)``; ``late_rewards`` says what then differs from a reward on time, if
+    anything. ``select`` chooses
     and leaves the round open; ``update`` without a round then brings the reward, or a batch of
     rewards, and closes the round. ``advance`` closes rounds and does nothing else.
 
@@ -143,7 +144,9 @@ class Policy(Stateful):
         If nothing is random, 1 for one action and 0 for the others. With a floor ε, it is
         (1 − ε) p + ε/K, so never less than ε/K. If the rule draws and has no closed form, it is
         NaN; with a floor, it is then the propensity given the rule's next draw. That is exact and
-        valid: given any draw, weights 1/p have the same mean. This call changes no decision.
+        valid: given any draw, weights 1/p have the same mean. This call changes no decision. For a
+        log, take the propensities from ``decide``: after ``select``, this call describes the next
+        draw.
         """
         rows = actions if ready(actions, 2) else float_array("actions", actions, ndim=2)
         chances = np.empty(len(rows))
@@ -169,7 +172,8 @@ class Policy(Stateful):
 
         Without ``round`` they belong to the open round, which then closes: one round, however large
         the batch. With ``round``, one number or (n,), they belong to earlier rounds or the open
-        one. They count exactly as if they had come on time, and the clock does not move.
+        one. They count as if they had come on time, except for what ``late_rewards`` says. The
+        clock does not move.
         """
         if isinstance(rewards, float) and ready(actions, 1):
             # Fast path: nearly every call is like this.

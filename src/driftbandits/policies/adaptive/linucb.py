@@ -23,7 +23,7 @@ class AdaptiveLinUCB(AdaptivePolicy):
     recent rewards. If experts of shorter memory refute an expert, it starts again from the best of
     them.
 
-        play argmax aᵀθ_x + c σ̂ ‖a − ā‖_{V_x⁻¹}
+        play argmax aᵀθ_x + σ̂ ‖a − ā‖_{V_x⁻¹}
 
     x is the expert in force: the first expert at which the weights of the bank in force sum to 40%,
     shorter memories first. ā is zero in the anchored bank, and the mean of recent actions in the

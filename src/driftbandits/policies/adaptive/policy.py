@@ -91,14 +91,16 @@ class AdaptivePolicy(Policy):
             "no click" is assumed. A reward enters the sums at once, and `amend` changes it there.
             Memories, level and noise are judged by it later, when `amend` settles it with
             old = new.
-        exploration: c; the policy multiplies widths by c σ̂. This is not a confidence radius: it is
-            smaller than any radius with a proof. With a larger value, the policy more often
-            retries actions that looked bad.
+        exploration: The policy multiplies widths by this number and by σ̂. This is not a confidence
+            radius: it is smaller than any radius with a proof. With a larger value, the policy more
+            often retries actions that looked bad.
         coordinates: The number of coordinates that sets the memories: they are 2, 8, 32, … times
-            this number. d unless given.
+            this number. d unless given. `widened` keeps it, so that nothing learned is lost. If the
+            number of coordinates will grow, give the final number: then the widened policy equals
+            one that had all of them from the start.
         share: The expert in force is the first at which this share of the weight is reached,
-            shorter memories first. The default is below one half, since a memory that is too long
-            costs more than one that is too short.
+            shorter memories first. The default is below one half, since under steady drift a
+            memory that is too long costs more than one that is too short.
         never: π of the expert that never forgets: the prior probability that nothing changes.
         ridge: Before anything is learned, predicted rewards have variance ρ̂²/ridge. The default is
             small, so that a first trial of every direction pays.
@@ -121,7 +123,8 @@ class AdaptivePolicy(Policy):
 
     detections_counter: ClassVar[int] = DETECTIONS
     late_rewards: ClassVar[str] = (
-        "exact in the anchored bank's sums; centred, judged and counted in the noise on arrival"
+        "exact in the anchored bank's sums; judged and counted in the noise on arrival; centred by "
+        "the rewards around its round that have arrived, up to 512 rounds behind the latest"
     )
     refusals: ClassVar[Mapping[str, str]] = {
         "merged": "the weights of its experts depend on the order of rewards",
@@ -170,7 +173,7 @@ class AdaptivePolicy(Policy):
 
     @property
     def radius(self) -> float:
-        """c σ̂, which multiplies widths in scores; it is not a confidence radius."""
+        """``exploration`` · σ̂, which multiplies widths in scores; it is not a confidence radius."""
         return self.exploration * self.noise_estimate
 
     @property

@@ -30,7 +30,7 @@ WORD = 0xFFFF_FFFF
 def weigh_actions(
     p: Parameters, s: State, x: int, radius: float, columns: Array, scratch: Array, scores: Array
 ) -> None:
-    """Replace upper bounds U by −½ ((U* − U)/(τ c σ̂ ‖a − a*‖))²; a* has the largest one, U*."""
+    """Replace upper bounds U by −½ ((U* − U)/(τ σ̂ ‖a − a*‖))²; a* has the largest one, U*."""
     best, panel = argmax(scores), scratch.shape[1]
     largest = scores[best]
     for start in range(0, scores.size, panel):
@@ -101,7 +101,7 @@ class AdaptiveSampling(AdaptivePolicy):
     the action with the largest one. AdaptiveSampling does not always play a*. It draws an action,
     as Maillard sampling does with estimates instead of upper bounds:
 
-        p_a ∝ exp(−½ z_a²)      z_a = (U_a* − U_a) / (τ c σ̂ ‖a − a*‖_{V_x⁻¹})
+        p_a ∝ exp(−½ z_a²)      z_a = (U_a* − U_a) / (τ σ̂ ‖a − a*‖_{V_x⁻¹})
 
     It plays a share ε = ``floor`` of the choices at random. So the propensities are
     (1 − ε) p_a + ε/K: a closed form for any K, and never below ε/K. Log them with the choices:
@@ -111,7 +111,8 @@ class AdaptiveSampling(AdaptivePolicy):
     Attributes:
         floor: ε. It costs a share ε of the regret of random play. This is most of the regret that
             this policy adds to AdaptiveLinUCB's. Half of ε costs half as much, and doubles the
-            largest weights 1/p.
+            largest weights 1/p. With 0, some propensities are zero, and a log cannot say what the
+            actions that were never played would have brought.
         temperature: τ, how far choices spread around the largest upper bound, in standard errors.
             As τ goes to zero, the draws become the choices of AdaptiveLinUCB. Relative to
             AdaptiveLinUCB, the regret was 1.2 at τ = 0.1, 1.3 at τ = 0.3, and 1.3 with the floor
