@@ -295,8 +295,8 @@ class Definition:
         signal = float(self.scales() @ theta**2)
         self.ratio = max(1e-12, self.variance / (self.variance + signal))
         x, p = self.in_force(ANCHORED), predictions[0]
-        self.precision += p.leverage[x] ** 2 / (1 + p.spread[x])
-        self.moment += p.leverage[x] * p.raw[x] / (1 + p.spread[x])
+        self.precision += 0.5 * p.leverage[x] ** 2 / (1 + p.spread[x])
+        self.moment += 0.5 * p.leverage[x] * p.raw[x] / (1 + p.spread[x])
         if self.moving and self.precision > 1:
             self.moment, self.precision = self.moment / self.precision, 1.0
         self.seen.append(observed)

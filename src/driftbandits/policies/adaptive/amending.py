@@ -24,7 +24,7 @@ from ...core.linalg import inner, subtract
 from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.sums import add_moment
 from .bank import predict, weight_of
-from .level import level_of
+from .level import TRUST, level_of
 from .means import NOTHING_LEFT, add_to_means, find_means, first_mean
 from .noise import (
     LEAST_LIKELIHOOD,
@@ -122,7 +122,7 @@ def change_reward(
             gained = changed
     forecast = s.forecasts[ANCHORED, :, share // 2]
     rest = max(1.0 - weight_of(s, c, share, age) * forecast[SPREAD], LEAST_REST)
-    gain = forecast[LEVERAGE] / rest / (1.0 + forecast[SPREAD] / rest)
+    gain = TRUST * forecast[LEVERAGE] / rest / (1.0 + forecast[SPREAD] / rest)
     s.counters[MOMENT] += gain * (new - old)
     add_to_means(s, action, new, age, 1.0)
     return gained
