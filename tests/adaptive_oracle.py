@@ -301,8 +301,10 @@ class Definition:
             self.moment, self.precision = self.moment / self.precision, 1.0
         self.seen.append(observed)
         for bank in banks:
-            for expert in self.banks[bank]:
+            for expert, spread in zip(self.banks[bank], predictions[bank].spread, strict=True):
                 expert.changes += 1
+                if spread * expert.kept(round, self.clock) > 1e6:
+                    self.restore(expert)
         reached = np.flatnonzero(np.cumsum(self.trust[:-1]) > 0.4 - 1e-12)
         self.tracker = int(reached[0]) if len(reached) else 4
 

@@ -121,3 +121,25 @@ def test_a_file_whose_parts_do_not_fit_is_refused(name: str, tmp_path: Any) -> N
     policy.save(tmp_path / "policy.npz")
     again: Any = load(tmp_path / "policy.npz")
     assert choices(again) == choices(policy)
+
+
+@pytest.mark.parametrize("round", [1, 100, 191])
+@pytest.mark.parametrize("wrong", [30.0, 1e6])
+def test_the_noise_level_survives_an_amendment(round: int, wrong: float) -> None:
+    """How much of σ̂ came from the wrong reward is not known, so σ̂ may only be too large."""
+    rng, policy, right = np.random.default_rng(0), AdaptiveLinUCB(dim=2), AdaptiveLinUCB(dim=2)
+    actions = rng.standard_normal((200, 2))
+    rewards = actions.sum(axis=1) + 0.3 * rng.standard_normal(200)
+    for t in range(200):
+        policy.update(actions[t], wrong if t + 1 == round else rewards[t])
+        right.update(actions[t], rewards[t])
+    policy.amend(actions[round - 1], round=round, old=wrong, new=rewards[round - 1])
+    assert policy.noise_estimate > 0.9 * right.noise_estimate
+
+
+def test_widths_are_refused_where_scores_are() -> None:
+    policy = AdaptiveLinUCB(dim=2)
+    for look in (policy.scores, policy.widths):
+        with pytest.raises(ValueError, match="norms of at most"):
+            look(np.full((2, 2), 1e100))
+    assert policy.widths(np.empty((0, 2))).shape == (0,)

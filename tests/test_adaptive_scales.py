@@ -123,3 +123,21 @@ def test_a_noise_level_that_is_given_is_taken() -> None:
     choices(policy)
     assert policy.noise_estimate == 0.25
     assert policy.radius == 0.5
+
+
+@pytest.mark.parametrize("dim", [2, 3, 5, 10])
+@pytest.mark.parametrize("tiny", [1e-6, 1e-9, 1e-12, 1e-20, 1e-40])
+def test_a_feature_may_grow_from_next_to_nothing(dim: int, tiny: float) -> None:
+    """Late rewards as well: no round closes between the large action and the next choice."""
+    rng, policy = np.random.default_rng(dim), AdaptiveLinUCB(dim=dim)
+    regret = 0.0
+    for t in range(250):
+        actions = rng.standard_normal((5, dim))
+        actions[:, 0] *= tiny if t < 50 else 1.0
+        decision, means = policy.decide(actions), actions.sum(axis=1)
+        regret += float(means.max() - means[decision.index]) * (t >= 100)
+        reward = means[decision.index] + 0.1 * rng.standard_normal()
+        policy.update(actions[decision.index], reward, round=decision.round)
+    assert policy.noise_estimate < 0.5
+    assert regret < 30.0  # random choices lose more than 1 per round
+    np.testing.assert_allclose(policy.theta, np.ones(dim), atol=0.2)

@@ -241,7 +241,9 @@ class Policy(Stateful):
         reward afterwards, give its action with zeros there.
         """
         self._check_offered("forget")
-        self._calls.forget(self._packed, mask_of(coordinates, self.dim))
+        mask = mask_of(coordinates, self.dim)
+        if mask.any():
+            self._calls.forget(self._packed, mask)
 
     def widened(self, *, dim: int) -> Self:
         """A policy for actions of length ``dim``, with the same knowledge of the first d.

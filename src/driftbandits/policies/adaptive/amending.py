@@ -227,11 +227,12 @@ def change_noise(
     """Replace a squared residual and a reward in the sums behind σ̂ and κ̂.
 
     These sums fade with every observation. The number of observations since then is not stored, so
-    the age in rounds is used instead.
+    the age in rounds is used instead. Nor is the old residual stored, and it may have been smaller
+    than today's. So σ̂ never falls: at a σ̂ that is too small, exploration would stop.
     """
     n, passed = s.counters, max(age, 0.0)
     faded = (1.0 - 1.0 / noise_memory) ** passed
-    n[RESIDUALS] = max(n[RESIDUALS] + faded * gained, 0.0)
+    n[RESIDUALS] += faded * max(gained, 0.0)
     old_away, new_away = old - n[ORIGIN] - n[REWARD_MEAN], new - n[ORIGIN] - n[REWARD_MEAN]
     squares = new_away * new_away - old_away * old_away
     shift = faded * (new - old) / max(1.0, n[REWARD_COUNT])

@@ -11,8 +11,16 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
 from .amending import change_noise, change_reward, forget_along, predict_again
-from .bank import absorb, memory_of, notice, pass_rounds, predict, weight_of
-from .inverses import mend, restore
+from .bank import (
+    absorb,
+    memory_of,
+    notice,
+    pass_rounds,
+    predict,
+    prior_variance,
+    weight_of,
+)
+from .inverses import invert, mend, restore
 from .level import (
     apply_level,
     centre,
@@ -45,9 +53,14 @@ from .state import (
     MOST_EXPERTS,
     OBSERVATIONS,
     ORIGIN,
+    SPREAD,
     State,
 )
 from .weights import any_refuted, bank_in_force, in_force, judge, replace_refuted, residual_of
+
+# A rank-one change of V⁻¹ loses as many digits as w xᵀV⁻¹x has. Above this, V⁻¹ is computed afresh:
+# for example, after a feature that was tiny has become large.
+MOST_SPREAD = 1e6
 
 
 class Parameters(NamedTuple):
@@ -141,6 +154,8 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
             e = 2 * j + bank
             weight = 1.0 if age == 0.0 else weight_of(s, p.coordinates, e, age)
             absorb(s, e, s.rows[bank], y, weight, 1.0 - bank)
+            if weight * s.forecasts[bank, SPREAD, j] > MOST_SPREAD:
+                invert(s, e, prior_variance(s, p.ridge))
     track(s, action, reward, age)
 
 
@@ -203,6 +218,8 @@ def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: f
         p.tail_memory,
         p.known > 0.0,
     )
+    bank = bank_in_force(s)
+    measure_ratio(s, in_force(s, bank, p.share), level_of(s, bank))
     return True
 
 

@@ -16,7 +16,7 @@ from ...core.entry_points import Kernels
 from ...core.storage import StateFileError
 from ...least_squares.combining import longer
 from ..base import Policy
-from ..inputs import action_rows
+from ..inputs import action_rows, check_norms
 from ..problem import Problem
 from ..stateful import LARGEST_BOUND
 from .choosing import choose, widths_entry
@@ -231,6 +231,8 @@ class AdaptivePolicy(Policy):
         little known.
         """
         rows = action_rows(self.dim, actions, none=True)
+        if len(rows):
+            check_norms(self.action_bound, rows)
         columns, out = np.array(rows.T, order="C"), np.empty(len(rows))
         scratch = np.empty((self.dim + 2, max(1, len(rows))))
         with self._alone():
