@@ -75,10 +75,10 @@ EDITABLE := import importlib.metadata as m, json; \
 $(VENV)/bin/uv: | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
-# uv installs in seconds; pip takes a minute and a half.
+# uv installs in seconds; pip takes a minute and a half. Compiled bytecode halves the time of an import.
 $(VENV)/%: pyproject.toml | $(VENV)/bin/uv
 	@echo "installing what '$*' needs, once ..."
-	$(BIN)/uv pip install --quiet --python $(BIN)/python \
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python \
 		$$($(BIN)/python -c '$(EDITABLE)') '.[$(EXTRAS_$*)]'
 	$(if $(SAMPLE_$*),$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps $(SAMPLE_$*))
 	@touch $@

@@ -22,7 +22,12 @@ def _elements(block: Array, out: Array) -> int:
     out[0], out[1], out[2] = block[1, 0, 2], block[-1, -2, -3], block[0][1][-1]
     block[1, -1, 0] += 10.0
     block[-2][0, 1] = 7.0
-    return 3
+    count = 3
+    for i in range(-3, 3):  # indices that are not known beforehand
+        block[-1, i, 1] -= 1.0
+        out[count], out[count + 1] = block[0, i, i], block[i % 2][i, 0]
+        count += 2
+    return count
 
 
 @lean_kernel

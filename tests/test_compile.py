@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from numba.core.errors import TypingError, UnsupportedError
 
 import driftbandits
 from draws import Rows
@@ -60,6 +62,62 @@ def test_row_kernels_compare_no_addresses(decorate: Any) -> None:
 
     assert checks(compiling.lean_kernel(add)) == 1
     assert checks(decorate(add)) == 0
+
+
+@compiled_only
+def test_a_rare_kernel_is_not_copied_into_its_callers() -> None:
+    def fill(target: Any) -> None:
+        for i in range(8):
+            target[i] = target[i] ** 3 + i
+
+    def calls(kernel: Any) -> int:
+        @compiling.lean_kernel
+        def twice(target: Any) -> None:
+            kernel(target)
+            kernel(target)
+
+        out = np.arange(8.0)
+        twice(out)
+        np.testing.assert_array_equal(out[:3], [0.0, 9.0, 1002.0])
+        (text,) = twice.for_python.inspect_llvm().values()  # type: ignore[attr-defined]
+        return sum("call" in line and "fill" in line for line in text.splitlines())
+
+    assert calls(compiling.lean_kernel(fill)) == 0
+    assert calls(compiling.rare_kernel(fill)) == 2
+
+
+@compiled_only
+def test_a_lean_kernel_cannot_raise() -> None:
+    """Its callers look for no exception, so it would be lost."""
+
+    @compiling.lean_kernel
+    def root(x: float) -> float:
+        if x < 0.0:
+            raise ValueError("negative")
+        return float(np.sqrt(x))
+
+    @compiling.lean_kernel
+    def caller(x: float) -> float:
+        return root(x)
+
+    with pytest.raises(UnsupportedError, match="a lean kernel cannot raise"):
+        caller(4.0)
+
+
+@compiled_only
+def test_a_definition_that_comes_later_is_found() -> None:
+    """numba looks for new definitions only if there are more of them than before."""
+
+    def added(x: float) -> float:
+        raise NotImplementedError
+
+    def outer(x: float) -> float:
+        return 2.0 * added(x)
+
+    with pytest.raises(TypingError):
+        compiling.kernel(outer)(1.0)
+    numba.extending.overload(added)(lambda x: lambda x: x + 1.0)
+    assert compiling.kernel(outer)(1.0) == 4.0
 
 
 @compiled_only

@@ -13,10 +13,12 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.cpython import slicing
 from numba.np import arrayobj
 
 _numba: Any = arrayobj
 _make_array: Callable[..., Any] = _numba.make_array
+_basic_indexing: Callable[..., Any] = _numba.basic_indexing
 
 
 class ArrayValue:
@@ -93,3 +95,62 @@ def make_view(
             field = builder.bitcast(field, value.type.elements[position])
         value = builder.insert_value(value, field, position)
     return ArrayValue(context, view, builder, value)
+
+
+def basic_indexing(
+    context: Any,
+    builder: Any,
+    kind: Any,
+    array: Any,
+    index_kinds: Any,
+    indices: Any,
+    boundscheck: bool | None = None,
+) -> Any:
+    """Like numba's ``basic_indexing``: the address, shape and strides of ``array[indices]``.
+
+    numba computes with every stride, and with every index as if it could be negative. Rows in the
+    order of C need the lengths of the later axes alone, and a constant shows its sign.
+    """
+    plain = kind.layout == "C" and all(isinstance(of, types.Integer) for of in index_kinds)
+    if boundscheck or not plain:
+        return _basic_indexing(
+            context, builder, kind, array, index_kinds, indices, boundscheck=boundscheck
+        )
+    shape, strides, place = array.shape, array.strides, None
+    for axis, (index, index_kind) in enumerate(zip(indices, index_kinds, strict=True)):
+        inside = context.cast(builder, _looked_through(index), index_kind, types.intp)
+        if index_kind.signed and not _is_natural(inside):
+            inside = slicing.fix_index(builder, inside, builder.extract_value(shape, axis))
+        place = _moved(builder, shape, axis, place, inside)
+    rest = range(len(indices), kind.ndim)
+    sizes = [builder.extract_value(shape, axis) for axis in rest]
+    for size in sizes:
+        place = builder.mul(place, size)
+    steps = [builder.extract_value(strides, axis) for axis in rest]
+    return builder.gep(array.data, [place]), sizes, steps
+
+
+def _moved(builder: Any, shape: Any, axis: int, place: Any, index: Any) -> Any:
+    """``place`` · (length of the axis) + ``index``, without what is known to be zero."""
+    if place is None or (isinstance(place, ir.Constant) and place.constant == 0):
+        return index
+    start = builder.mul(place, builder.extract_value(shape, axis))
+    if isinstance(index, ir.Constant) and index.constant == 0:
+        return start
+    return builder.add(start, index)
+
+
+def _is_natural(value: Any) -> bool:
+    """Whether ``value`` is a constant that is not negative."""
+    return isinstance(value, ir.Constant) and value.constant >= 0
+
+
+def _looked_through(value: Any) -> Any:
+    """The number that was put where ``value`` is read from: numba packs indices into a tuple."""
+    if isinstance(value, ir.ExtractValue):
+        tuple_ = value.aggregate
+        while isinstance(tuple_, ir.InsertValue):
+            if list(tuple_.indices) == list(value.indices):
+                return tuple_.value
+            tuple_ = tuple_.aggregate
+    return value

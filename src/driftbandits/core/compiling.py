@@ -21,7 +21,7 @@ from numba.core.caching import NullCache
 
 from .disk_cache import disk_cache
 from .identity import identity
-from .linking import KernelDispatcher
+from .linking import KernelDispatcher, Kind
 from .suites import EntryPoint, Member, Suite
 
 _PACKAGE = Path(__file__).parent.parent
@@ -47,10 +47,10 @@ _LEAN: dict[str, Any] = {**_OPTIONS, "_nrt": False, "forceinline": False}
 
 def kernel(function: Function) -> Function:
     """Compile a function that other compiled functions call."""
-    return _kernel(function, _OPTIONS)
+    return _kernel(function, _OPTIONS, Kind.ANY)
 
 
-def _kernel(function: Function, options: dict[str, Any], *, apart: bool = False) -> Function:
+def _kernel(function: Function, options: dict[str, Any], kind: Kind) -> Function:
     if not COMPILING:
         return function
     plain = cast(types.FunctionType, function)
@@ -60,8 +60,7 @@ def _kernel(function: Function, options: dict[str, Any], *, apart: bool = False)
         KernelDispatcher(
             plain,
             options,
-            lean=options is not _OPTIONS,
-            apart=apart,
+            kind,
             cache=lambda: disk_cache(plain, package_digest()) if cached else NullCache(),
         ),
     )
@@ -72,7 +71,16 @@ def lean_kernel(function: Function) -> Function:
 
     It consists of loops and arithmetic: closures, comprehensions and array expressions are refused.
     """
-    return _kernel(function, _LEAN)
+    return _kernel(function, _LEAN, Kind.LEAN)
+
+
+def rare_kernel(function: Function) -> Function:
+    """Compile a lean kernel that runs seldom: as one short function that is never inlined.
+
+    Otherwise its loops would be copied into every caller and unrolled there (measured: a fifteenth
+    of the time to compile).
+    """
+    return _kernel(function, _LEAN, Kind.RARE)
 
 
 def row_kernel(function: Function) -> Function:
@@ -80,12 +88,12 @@ def row_kernel(function: Function) -> Function:
 
     It must not read or write through one argument what it writes through another.
     """
-    return _kernel(function, {**_LEAN, "fastmath": {"contract"}}, apart=True)
+    return _kernel(function, {**_LEAN, "fastmath": {"contract"}}, Kind.APART)
 
 
 def precise_kernel(function: Function) -> Function:
     """Compile a row kernel whose floating-point operations must stay exactly as written."""
-    return _kernel(function, _LEAN, apart=True)
+    return _kernel(function, _LEAN, Kind.APART)
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,14 +10,18 @@ kernels to inline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import Enum, auto
 from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from numba.core import config
+from llvmlite import binding as llvm
+from numba.core import config, ir
+from numba.core.cgutils import alloca_once
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, PassManager, register_pass
+from numba.core.errors import UnsupportedError
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import (
     AnnotateTypes,
@@ -78,17 +82,19 @@ class Whole(_NumbaLibrary):  # type: ignore[misc]
         self._optimise_once()
 
     def _optimise_once(self) -> None:
-        """Optimise at level 2, or less if ``NUMBA_OPT`` says so.
+        """Optimise at level 2, or less if ``NUMBA_OPT`` says so, and without interleaving loops.
 
         numba optimises twice: cheaply at first, to bring together the counting of references, then
         at level 3. Kernels count next to no references, and level 2 gives code that is as fast
-        (measured), in three quarters of the time.
+        (measured), in three quarters of the time. Interleaved loops are no faster either: sums keep
+        their order, and most rows are short.
         """
-        level = min(2, int(_numba_config.OPT))
-        made = self._codegen._module_pass_manager(opt=level)
-        # One object in numba 0.61, two from 0.62 on.
-        passes, *builder = made if isinstance(made, tuple) else (made,)
-        passes.run(self._final_module, *builder)
+        options = llvm.create_pipeline_tuning_options(speed_level=min(2, int(_numba_config.OPT)))
+        options.loop_interleaving = False
+        builder = llvm.create_pass_builder(self._codegen._tm, options)
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass()
+        passes.run(self._final_module, builder)
 
 
 def _all_under(library: Any, seen: dict[Any, None]) -> Iterator[Any]:
@@ -112,9 +118,60 @@ class _MakeKnown(_NumbaPass):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         key = object()  # numba uses the function that Python calls as the key; any key will do
-        state.targetctx.insert_user_function(key, state["cr"].fndesc, [state.library])
-        state["cr"] = state["cr"]._replace(cfunc=key)
+        made, kind = state["cr"], state.pipeline.kind
+        if kind is Kind.ANY:
+            state.targetctx.insert_user_function(key, made.fndesc, [state.library])
+        else:
+            _refuse_raise(state.func_ir)
+            call = _quiet_call(made.fndesc, state.library)
+            state.targetctx.insert_func_defn([(call, key, made.fndesc.argtypes)])
+        if kind is Kind.RARE:
+            _keep_short(state.library, made.fndesc.llvm_func_name)
+        state["cr"] = made._replace(cfunc=key)
         return True
+
+
+def _refuse_raise(code: Any) -> None:
+    for block in code.blocks.values():
+        for found in block.find_insts((ir.Raise, ir.StaticRaise, ir.DynamicRaise)):
+            raise UnsupportedError("a lean kernel cannot raise", loc=found.loc)
+
+
+def _quiet_call(callee: Any, library: Any) -> Callable[..., Any]:
+    """Code that calls a lean kernel, which cannot raise.
+
+    After every other call, numba looks for an exception, and may return because of it (measured: a
+    tenth of the time to compile).
+    """
+
+    def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        convention = context.call_conv
+        function = context.declare_function(builder.module, callee)
+        returned = alloca_once(builder, convention.get_return_type(callee.restype).pointee)
+        exception = convention._get_excinfo_argument(builder.function)
+        packed = convention._get_arg_packer(callee.argtypes).as_arguments(builder, arguments)
+        builder.call(function, [returned, exception, *packed])
+        return context.get_returned_value(builder, callee.restype, builder.load(returned))
+
+    call.libs = (library,)  # type: ignore[attr-defined]
+    return call
+
+
+def _keep_short(library: Any, name: str) -> None:
+    """Neither inline the function ``name`` nor make it longer to make it faster."""
+    for function in library.get_defined_functions():
+        if function.name == name:
+            function.add_function_attribute("noinline")
+            function.add_function_attribute("optsize")
+
+
+class Kind(Enum):
+    """What a kernel promises: see the decorators of `driftbandits.core.compiling`."""
+
+    ANY = auto()
+    LEAN = auto()
+    RARE = auto()
+    APART = auto()
 
 
 class _Compiler(_NumbaCompiler):  # type: ignore[misc]
@@ -144,6 +201,8 @@ class _Compiler(_NumbaCompiler):  # type: ignore[misc]
 
 class _KernelCompiler(_Compiler):
     """For a function that only compiled code calls."""
+
+    kind = Kind.ANY
 
     def _pipelines(self) -> Any:
         """The passes that numba runs, without those that make machine code."""
@@ -179,6 +238,8 @@ _LEAN_PASSES = (
 class _LeanKernelCompiler(_KernelCompiler):
     """For a kernel that consists of loops and arithmetic."""
 
+    kind = Kind.LEAN
+
     def _passes(self) -> Any:
         passes: Any = PassManager("driftbandits_lean")
         for kind in _LEAN_PASSES:
@@ -196,11 +257,21 @@ class WholeCompiler(_Compiler):
 
 
 class _ApartKernelCompiler(_LeanKernelCompiler):
-    apart = True
+    kind, apart = Kind.APART, True
+
+
+class _RareKernelCompiler(_LeanKernelCompiler):
+    kind = Kind.RARE
 
 
 class _ApartWholeCompiler(WholeCompiler):
     apart = True
+
+
+_COMPILERS = {
+    made.kind: made
+    for made in (_KernelCompiler, _LeanKernelCompiler, _RareKernelCompiler, _ApartKernelCompiler)
+}
 
 
 class KernelDispatcher(_NumbaDispatcher):  # type: ignore[misc]
@@ -210,17 +281,13 @@ class KernelDispatcher(_NumbaDispatcher):  # type: ignore[misc]
         self,
         function: FunctionType,
         options: dict[str, Any],
-        *,
-        lean: bool,
-        apart: bool,
+        kind: Kind,
         cache: Callable[[], Any],
     ) -> None:
-        compiler = _LeanKernelCompiler if lean else _KernelCompiler
-        if apart:
-            compiler = _ApartKernelCompiler
         options = {**options, "nopython": True}
-        super().__init__(function, targetoptions=options, pipeline_class=compiler)
-        self._whole, self._make_cache = _ApartWholeCompiler if apart else WholeCompiler, cache
+        super().__init__(function, targetoptions=options, pipeline_class=_COMPILERS[kind])
+        self._whole = _ApartWholeCompiler if kind is Kind.APART else WholeCompiler
+        self._make_cache = cache
 
     @cached_property
     def for_python(self) -> Any:

@@ -25,7 +25,7 @@ from numba.core import cgutils, types
 from numba.np.arrayobj import make_array
 
 from .arrays import Array
-from .compiling import COMPILING, entry_point, intrinsic, lean_kernel
+from .compiling import COMPILING, entry_point, intrinsic, kernel
 
 StateType = TypeVar("StateType", bound=tuple[Any, ...])
 
@@ -127,7 +127,7 @@ else:
         packed[BUSY] = 0.0
 
 
-@lean_kernel
+@kernel
 def claim(packed: Array) -> None:
     """Take a packed array for this call alone, until `release`; fails if another call holds it."""
     if _exchange(packed):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.compiling import entry_point, lean_kernel, precise_kernel
+from ..core.compiling import entry_point, lean_kernel, precise_kernel, rare_kernel
 from ..core.linalg import (
     column_norms_squared,
     column_quadratic,
@@ -129,7 +129,7 @@ def accumulate(
     _add_outer(gram_squared, squared_weight, action, for_good)
 
 
-@lean_kernel
+@rare_kernel
 def shrink(gram: Array, gram_squared: Array, moment: Array, factor: float) -> None:
     """Multiply every weight by ``factor``, and every squared weight by ``factor``²."""
     for part in range(2):

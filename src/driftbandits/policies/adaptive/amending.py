@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.clock import CLOCK
-from ...core.compiling import lean_kernel
+from ...core.compiling import lean_kernel, rare_kernel
 from ...core.linalg import inner, subtract
 from ...least_squares.amending import clear_along, clear_entries
 from ...least_squares.sums import add_moment
@@ -199,7 +199,7 @@ def _change_bank(
     return after - before
 
 
-@lean_kernel
+@rare_kernel
 def _weigh_again(s: State, bank: int) -> None:
     """Multiply weights and odds by likelihood ratios; LAW holds their logarithms on entry."""
     count, laws, largest = int(s.counters[EXPERTS]), s.forecasts[bank, LAW], -np.inf
@@ -246,7 +246,7 @@ def change_noise(
         n[tail] += kept * fourth_power(max(gained, 0.0), variance)
 
 
-@lean_kernel
+@rare_kernel
 def forget_along(s: State, mask: Array) -> None:
     """Clear the sums of all experts and means along ``mask``: its coordinates are new again."""
     for part in range(2):
@@ -267,7 +267,7 @@ def forget_along(s: State, mask: Array) -> None:
             s.slopes[e, i] = inner(s.inverses[e, i], s.offsets[e, 0])
 
 
-@lean_kernel
+@rare_kernel
 def _invert_without(mask: Array, inverse: Array) -> None:
     """Remove the coordinates i of ``mask`` from V; V⁻¹ = P becomes P − p pᵀ/p_i, p its column i."""
     for i in range(mask.size):

@@ -31,7 +31,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.clock import CLOCK
-from ...core.compiling import lean_kernel
+from ...core.compiling import lean_kernel, rare_kernel
 from ...core.linalg import copy, copy_matrix, inner, subtract, sum_rows
 from ...least_squares.forgetting import LARGEST_UNIT
 from ...least_squares.sums import accumulate, add_moment, shrink
@@ -188,7 +188,7 @@ def weight_of(s: State, c: float, e: int, age: float) -> float:
         e = source
 
 
-@lean_kernel
+@rare_kernel
 def overwrite(s: State, e: int, source: int) -> None:
     """Restart expert ``e`` from the sums of expert ``source``, and log the overwriting."""
     for part in range(2):
@@ -207,7 +207,7 @@ def overwrite(s: State, e: int, source: int) -> None:
     s.facts[e, COPIES] += 1.0
 
 
-@lean_kernel
+@rare_kernel
 def set_priors(s: State, bank: int, never: float) -> None:
     """Set π: ``never`` for the last expert; the others share the rest as 1, ½, ⅓, …, longest first.
 
@@ -223,7 +223,7 @@ def set_priors(s: State, bank: int, never: float) -> None:
     s.facts[2 * last + bank, PRIOR] = never
 
 
-@lean_kernel
+@rare_kernel
 def split(s: State, c: float, never: float) -> None:
     """Split the last expert of each bank in two; the first of them forgets from now on.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.clock import CLOCK
-from ...core.compiling import lean_kernel
+from ...core.compiling import lean_kernel, rare_kernel
 from .bank import overwrite
 from .state import (
     DETECTIONS,
@@ -94,7 +94,7 @@ def any_refuted(s: State, odds: float) -> bool:
     return bool(most > odds)
 
 
-@lean_kernel
+@rare_kernel
 def replace_refuted(s: State, odds: float) -> None:
     """Overwrite every refuted expert by the heaviest expert of shorter memory in its bank."""
     last = int(s.counters[EXPERTS]) - 1
