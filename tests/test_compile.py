@@ -80,7 +80,7 @@ def test_a_rare_kernel_is_not_copied_into_its_callers() -> None:
         twice(out)
         np.testing.assert_array_equal(out[:3], [0.0, 9.0, 1002.0])
         (text,) = twice.for_python.inspect_llvm().values()  # type: ignore[attr-defined]
-        return sum("call" in line and "fill" in line for line in text.splitlines())
+        return sum(" call " in line and "fill" in line for line in text.splitlines())
 
     assert calls(compiling.lean_kernel(fill)) == 0
     assert calls(compiling.rare_kernel(fill)) == 2
