@@ -97,6 +97,34 @@ def test_the_only_reward_is_amended_and_settled() -> None:
     assert all(np.isfinite(array).all() for array in policy.state().values())
 
 
+def test_the_noise_level_survives_settling() -> None:
+    """Rewards that come in between change the means, so the centred row to leave out is another."""
+    rng, policy = np.random.default_rng(2), AdaptiveLinUCB(dim=5, provisional=True)
+    arms, told, largest = np.eye(5), list[tuple[Any, float]](), 0.0
+    for t in range(1, 1001):
+        chosen = policy.select(arms)
+        told.append((arms[chosen], 5.0 + 0.2 * chosen + 0.5 * rng.standard_normal()))
+        policy.update(arms[chosen], 0.0)
+        for delay, settles in ((5, False), (15, True)):
+            if t > delay:
+                arm, reward = told[t - delay - 1]
+                old = reward if settles else 0.0
+                policy.amend(arm, round=t - delay, old=old, new=reward)
+        if t > 200:
+            largest = max(largest, policy.noise_estimate)
+    assert largest < 1.0
+
+
+@pytest.mark.parametrize("wrong", [1.0, 100.0])
+def test_an_amendment_of_the_only_reward_leaves_no_trace(wrong: float) -> None:
+    policy, right = AdaptiveLinUCB(dim=2), AdaptiveLinUCB(dim=2)
+    policy.update([1.0, 0.5], 2.0 + wrong)
+    policy.amend([1.0, 0.5], round=1, old=2.0 + wrong, new=2.0)
+    right.update([1.0, 0.5], 2.0)
+    for name, expected in right.state().items():
+        np.testing.assert_array_equal(policy.state()[name], expected, err_msg=name)
+
+
 def test_more_experts_than_there_is_room_for_are_refused() -> None:
     policy = AdaptiveLinUCB(dim=1)
     arrays = policy.state()

@@ -63,6 +63,22 @@ def test_choices_are_the_same_in_other_units(
         scaled.update(actions[k] * scale, reward + constant)
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**100])
+def test_the_unit_plays_no_part_if_the_first_reward_is_amended(unit: float) -> None:
+    def chosen(unit: float) -> list[int]:
+        rng, policy, found = np.random.default_rng(1), AdaptiveLinUCB(dim=1), []
+        for t in range(1, 201):
+            actions = rng.standard_normal((5, 1))
+            found.append(policy.select(actions))
+            reward = unit * (actions[found[-1], 0] + 0.5 * rng.standard_normal())
+            policy.update(actions[found[-1]], reward)
+            if t == 1:
+                policy.amend(actions[found[-1]], round=1, old=reward, new=reward + unit)
+        return found
+
+    assert chosen(unit) == chosen(1.0)
+
+
 def test_actions_of_any_norm_are_taken() -> None:
     policy = AdaptiveLinUCB(dim=2)
     assert policy.select([[1e20, 0.0], [0.0, 1e-20]]) in (0, 1)

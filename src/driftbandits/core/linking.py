@@ -61,6 +61,17 @@ class _Translated(_NumbaLibrary):  # type: ignore[misc]
         self._finalized = True
 
 
+class _Short(_Translated):
+    """The code of a kernel that LLVM must not copy into its callers, nor make faster but longer."""
+
+    def add_ir_module(self, module: Any) -> None:
+        for function in module.functions:
+            if not (function.is_declaration or "alwaysinline" in function.attributes):
+                function.attributes.add("noinline")
+                function.attributes.add("optsize")
+        super().add_ir_module(module)
+
+
 class Whole(_NumbaLibrary):  # type: ignore[misc]
     """The code of functions that Python calls, and of all kernels under them."""
 
@@ -125,8 +136,6 @@ class _MakeKnown(_NumbaPass):  # type: ignore[misc]
             _refuse_raise(state.func_ir)
             call = _quiet_call(made.fndesc, state.library)
             state.targetctx.insert_func_defn([(call, key, made.fndesc.argtypes)])
-        if kind is Kind.RARE:
-            _keep_short(state.library, made.fndesc.llvm_func_name)
         state["cr"] = made._replace(cfunc=key)
         return True
 
@@ -155,14 +164,6 @@ def _quiet_call(callee: Any, library: Any) -> Callable[..., Any]:
 
     call.libs = (library,)  # type: ignore[attr-defined]
     return call
-
-
-def _keep_short(library: Any, name: str) -> None:
-    """Neither inline the function ``name`` nor make it longer to make it faster."""
-    for function in library.get_defined_functions():
-        if function.name == name:
-            function.add_function_attribute("noinline")
-            function.add_function_attribute("optsize")
 
 
 class Kind(Enum):
@@ -202,12 +203,12 @@ class _Compiler(_NumbaCompiler):  # type: ignore[misc]
 class _KernelCompiler(_Compiler):
     """For a function that only compiled code calls."""
 
-    kind = Kind.ANY
+    kind, code = Kind.ANY, _Translated
 
     def _pipelines(self) -> Any:
         """The passes that numba runs, without those that make machine code."""
         self.state.flags.no_cpython_wrapper = self.state.flags.no_compile = True
-        self.state.library = self._library(_Translated)
+        self.state.library = self._library(self.code)
         passes = self._passes()
         passes.add_pass_after(_MakeKnown, NativeLowering)
         passes.finalize()
@@ -261,7 +262,7 @@ class _ApartKernelCompiler(_LeanKernelCompiler):
 
 
 class _RareKernelCompiler(_LeanKernelCompiler):
-    kind = Kind.RARE
+    kind, code = Kind.RARE, _Short
 
 
 class _ApartWholeCompiler(WholeCompiler):

@@ -145,12 +145,17 @@ def _claim(target: Path) -> tuple[Path, int]:
         if _is_still(part, handle):
             break
         os.close(handle)  # another process removed it as abandoned before it was locked
-    # Numbers may have gaps: a writer with a lower number may have finished first.
+    with suppress(OSError):  # a folder that must not be listed
+        _remove_all_abandoned(target)
+    return part, handle
+
+
+def _remove_all_abandoned(target: Path) -> None:
+    """Look in the folder: numbers have gaps if a writer with a lower number has finished first."""
     for other in target.parent.iterdir():
         digits = other.name.removeprefix(f".{target.name}.").removesuffix(".part")
         if digits.isdecimal() and other.name == _part(target, int(digits)).name:
             _remove_abandoned(other)
-    return part, handle
 
 
 def _part(target: Path, number: int) -> Path:

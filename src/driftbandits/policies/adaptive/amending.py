@@ -68,8 +68,12 @@ from .state import (
 )
 from .weights import bank_in_force, multiply_by_laws
 
-# 1 − wq is positive, apart from rounding. A division by it must not enlarge rounding errors.
+# 1 − wq is positive for a row that V holds, apart from rounding. A division by it must not enlarge
+# rounding errors.
 LEAST_REST = 1e-9
+# The centred bank may hold another row than the one that leaves it: rewards that came in between
+# have changed the means around its round. Then wq may even exceed 1.
+LEAST_CENTRED_REST = 0.03
 
 
 @lean_kernel
@@ -115,7 +119,8 @@ def change_reward(
     gained = 0.0
     add_to_means(s, action, old, age, -1.0)
     mean = s.trackers[mean_for(s, age)]
-    for bank in range(2):
+    # Without another reward there is no mean, and the centred bank has learned nothing yet.
+    for bank in range(2 if mean[TRACKED] > 0.0 else 1):
         deviation = row_of(s, bank, mean, action)
         changed = _change_bank(s, c, bank, mean, deviation, old, new, age, judged)
         if bank == bank_in_force(s):
@@ -141,7 +146,8 @@ def _seen_again(s: State, bank: int, mean: Array, reward: float) -> float:
 def leave_out(s: State, e: int, bank: int, weight: float) -> None:
     """Write ERROR and SCALE of the last row as if expert ``e`` did not hold it with ``weight``."""
     forecast = s.forecasts[bank, :, e // 2]
-    rest = max(1.0 - weight * forecast[SPREAD], LEAST_REST)
+    least = LEAST_REST if bank == ANCHORED else LEAST_CENTRED_REST
+    rest = max(1.0 - weight * forecast[SPREAD], least)
     forecast[ERROR] = (forecast[RAW] - level_of(s, bank) * forecast[LEVERAGE]) / rest
     forecast[SCALE] = 1.0 + forecast[SPREAD] / rest
     if bank == ANCHORED and s.counters[PRECISION] > 0.0:

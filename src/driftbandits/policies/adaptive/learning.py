@@ -203,6 +203,9 @@ def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: f
     if p.provisional > 0.0 and old == new:
         settle(p, s, action, new, age)
         return True
+    if s.counters[OBSERVATIONS] == 1.0:  # sums hold rewards minus the first one: zeros so far
+        s.counters[ORIGIN] = s.counters[ORIGIN] - old + new
+        return True
     x, judged = in_force(s, ANCHORED, p.share), p.provisional == 0.0
     gained = change_reward(s, p.coordinates, x, action, old, new, age, judged)
     if not judged:
