@@ -25,7 +25,8 @@ def _elements(block: Array, out: Array) -> int:
     count = 3
     for i in range(-3, 3):  # indices that are not known beforehand
         block[-1, i, 1] -= 1.0
-        out[count], out[count + 1] = block[0, i, i], block[i % 2][i, 0]
+        row = block[i % 2][i]
+        out[count], out[count + 1] = block[0, i, i], row[-abs(i)]
         count += 2
     return count
 
@@ -60,6 +61,14 @@ def _forms(block: Array, out: Array) -> int:
         for number in row:
             out[count] = number
             count += 1
+    alone = np.zeros(())
+    alone[()] = 4.0
+    out[count], out[count + 1], out[count + 2] = (
+        alone[()],
+        block[np.uint8(1), 2, 1],
+        block[()][0, 1, 2],
+    )
+    count += 3
     copied = block[1].copy()
     copied[0, 0] = -5.0
     out[count], out[count + 1] = copied.sum(), block[1, 0, 0]

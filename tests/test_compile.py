@@ -15,13 +15,16 @@ import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import TypingError, UnsupportedError
+from numba.core.registry import cpu_target
 
 import driftbandits
 from draws import Rows
 from driftbandits import FixedCatalogue, LinUCB
 from driftbandits.cli import cli
 from driftbandits.core import compiling
+from driftbandits.core.shortcuts import shortcuts
 from driftbandits.environments import Environment, Gaussian, PiecewiseConstant, canonical_basis
 from driftbandits.least_squares import estimator
 from driftbandits.simulation import simulate
@@ -90,23 +93,46 @@ def test_a_rare_kernel_is_not_copied_into_its_callers() -> None:
 def test_a_lean_kernel_cannot_raise() -> None:
     """Its callers look for no exception, so it would be lost."""
 
-    @compiling.lean_kernel
     def root(x: float) -> float:
         if x < 0.0:
             raise ValueError("negative")
         return float(np.sqrt(x))
 
-    @compiling.lean_kernel
-    def caller(x: float) -> float:
-        return root(x)
+    def called_by(inner: Any) -> Any:
+        @compiling.lean_kernel
+        def caller(x: float) -> float:
+            return float(inner(x))
 
-    with pytest.raises(UnsupportedError, match="a lean kernel cannot raise"):
-        caller(4.0)
+        return caller
+
+    for caller, message in (
+        (called_by(compiling.lean_kernel(root)), "a lean kernel cannot raise"),
+        (called_by(called_by(compiling.kernel(root))), "cannot call .*root.*, which may raise"),
+    ):
+        with pytest.raises(UnsupportedError, match=message):
+            caller(4.0)
+
+
+@compiled_only
+@pytest.mark.thorough
+def test_indices_can_be_checked_in_lean_kernels(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np\n"
+        "from driftbandits.core.compiling import lean_kernel\n"
+        "last = lean_kernel(lambda row, i: row[i])\n"
+        "outer = lean_kernel(lambda row: last(row, row.size) + 1.0)\n"
+        "outer(np.zeros(3))\n"
+    )
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "IndexError" in run.stderr
 
 
 @compiled_only
 def test_a_definition_that_comes_later_is_found() -> None:
-    """numba looks for new definitions only if there are more of them than before."""
+    """While a suite compiles, numba looks for new definitions only if there are more of them."""
 
     def added(x: float) -> float:
         raise NotImplementedError
@@ -114,10 +140,12 @@ def test_a_definition_that_comes_later_is_found() -> None:
     def outer(x: float) -> float:
         return 2.0 * added(x)
 
-    with pytest.raises(TypingError):
-        compiling.kernel(outer)(1.0)
-    numba.extending.overload(added)(lambda x: lambda x: x + 1.0)
-    assert compiling.kernel(outer)(1.0) == 4.0
+    compiled: Any = numba.njit
+    with global_compiler_lock, shortcuts(cpu_target.target_context):
+        with pytest.raises(TypingError):
+            compiled(outer)(1.0)
+        numba.extending.overload(added)(lambda x: lambda x: x + 1.0)
+        assert compiled(outer)(1.0) == 4.0
 
 
 @compiled_only

@@ -69,7 +69,8 @@ def _kernel(function: Function, options: dict[str, Any], kind: Kind) -> Function
 def lean_kernel(function: Function) -> Function:
     """Compile a function that other compiled functions call and that allocates no array.
 
-    It consists of loops and arithmetic: closures, comprehensions and array expressions are refused.
+    It consists of loops and arithmetic, and calls only lean kernels: ``raise``, closures,
+    comprehensions, array expressions and other kernels are refused.
     """
     return _kernel(function, _LEAN, Kind.LEAN)
 

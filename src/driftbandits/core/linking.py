@@ -129,13 +129,15 @@ class _MakeKnown(_NumbaPass):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         key = object()  # numba uses the function that Python calls as the key; any key will do
-        made, kind = state["cr"], state.pipeline.kind
-        if kind is Kind.ANY:
-            state.targetctx.insert_user_function(key, made.fndesc, [state.library])
-        else:
+        made, target = state["cr"], state.targetctx
+        if state.pipeline.kind is not Kind.ANY:
             _refuse_raise(state.func_ir)
+            _refuse_other_kernels(state.typemap)
+        if state.pipeline.kind is Kind.ANY or target.enable_boundscheck:
+            target.insert_user_function(key, made.fndesc, [state.library])
+        else:
             call = _quiet_call(made.fndesc, state.library)
-            state.targetctx.insert_func_defn([(call, key, made.fndesc.argtypes)])
+            target.insert_func_defn([(call, key, made.fndesc.argtypes)])
         state["cr"] = made._replace(cfunc=key)
         return True
 
@@ -146,8 +148,15 @@ def _refuse_raise(code: Any) -> None:
             raise UnsupportedError("a lean kernel cannot raise", loc=found.loc)
 
 
+def _refuse_other_kernels(kinds: Any) -> None:
+    for kind in kinds.values():
+        called = getattr(kind, "dispatcher", None)
+        if getattr(called, "kind", None) is Kind.ANY:
+            raise UnsupportedError(f"a lean kernel cannot call {called}, which may raise")
+
+
 def _quiet_call(callee: Any, library: Any) -> Callable[..., Any]:
-    """Code that calls a lean kernel, which cannot raise.
+    """Code that calls a lean kernel, which cannot raise unless numba checks the bounds of indices.
 
     After every other call, numba looks for an exception, and may return because of it (measured: a
     tenth of the time to compile).
@@ -287,6 +296,7 @@ class KernelDispatcher(_NumbaDispatcher):  # type: ignore[misc]
     ) -> None:
         options = {**options, "nopython": True}
         super().__init__(function, targetoptions=options, pipeline_class=_COMPILERS[kind])
+        self.kind = kind
         self._whole = _ApartWholeCompiler if kind is Kind.APART else WholeCompiler
         self._make_cache = cache
 

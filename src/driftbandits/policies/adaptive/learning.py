@@ -44,6 +44,7 @@ from .noise import (
 )
 from .state import (
     ANCHORED,
+    BEHIND,
     CENTRED,
     DETECTIONS,
     ERROR,
@@ -113,14 +114,19 @@ def was_above(p: Parameters, s: State, banks: int) -> bool:
 
 
 @lean_kernel
-def judge_all(p: Parameters, s: State, banks: int, action: Array, reward: float) -> None:
-    """Update the weights of experts, running means and banks by how well they predicted."""
+def judge_all(
+    p: Parameters, s: State, banks: int, action: Array, reward: float, newest: bool
+) -> None:
+    """Update the weights of experts, running means and banks by how well they predicted.
+
+    ``newest`` says that no reward of a later round has come.
+    """
     if banks == 2:
         predict_by_means(s, action, reward)
     gained = write_laws(s)
     anchored = judge(s, ANCHORED)
     if banks == 2:
-        weigh_trackers(s)
+        weigh_trackers(s, newest)
         ratio = judge(s, CENTRED) / (anchored * np.sqrt(s.counters[INFLATION]))
         weigh_banks(s, gained + log(ratio), p.conviction, p.doubt)
 
@@ -136,7 +142,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     residual = predict_all(s, banks, reward)
     settled, known = p.provisional == 0.0, p.known > 0.0
     if settled and any_variation(s):
-        judge_all(p, s, banks, action, reward)
+        judge_all(p, s, banks, action, reward, s.counters[BEHIND] == 0.0)
     count_reward(s, reward, p.noise_memory)
     if settled:
         above = was_above(p, s, banks)
@@ -188,7 +194,7 @@ def settle(p: Parameters, s: State, action: Array, reward: float, age: float) ->
     predict_again(s, p.coordinates, action, reward, age)
     residual = mixed_residual(s, banks)
     if any_variation(s):
-        judge_all(p, s, banks, action, reward)
+        judge_all(p, s, banks, action, reward, False)
     add_to_means(s, action, reward, age, 1.0)
     above, known = was_above(p, s, banks), p.known > 0.0
     count_residual(s, p.coordinates, residual, above, p.noise_memory, p.tail_memory, known)
@@ -203,8 +209,8 @@ def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: f
     if p.provisional > 0.0 and old == new:
         settle(p, s, action, new, age)
         return True
-    if s.counters[OBSERVATIONS] == 1.0:  # sums hold rewards minus the first one: zeros so far
-        s.counters[ORIGIN] = s.counters[ORIGIN] - old + new
+    if s.counters[OBSERVATIONS] == 1.0 and s.counters[ORIGIN] == old:
+        s.counters[ORIGIN] = new  # sums hold rewards minus the first one: they are still zero
         return True
     x, judged = in_force(s, ANCHORED, p.share), p.provisional == 0.0
     gained = change_reward(s, p.coordinates, x, action, old, new, age, judged)

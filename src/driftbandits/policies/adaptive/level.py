@@ -41,7 +41,6 @@ from .bank import lanes_in_use
 from .means import NOTHING_LEFT, add_to_means, find_means, first_mean, pass_to
 from .state import (
     ANCHORED,
-    BEHIND,
     CENTRED,
     ERROR,
     EXPERTS,
@@ -165,14 +164,17 @@ def predict_by_means(s: State, action: Array, reward: float) -> None:
 
 
 @lean_kernel
-def weigh_trackers(s: State) -> None:
-    """Update the weights of the running means by how well each of them predicted."""
+def weigh_trackers(s: State, newest: bool) -> None:
+    """Update the weights of the running means by how well each of them predicted.
+
+    ``newest`` says that the means hold no later reward, so that the reward may show a fall.
+    """
     laws, first, total = s.forecasts[MEANS, LAW], first_mean(s), 0.0
     for h in range(LEVELS):
         if s.trackers[first + h, TRACKED] < NOTHING_LEFT:  # a mean of no rewards predicts nothing
             laws[h] = 0.0
         total += s.trackers[h, TRACKER_WEIGHT] * laws[h]
-    if s.counters[BEHIND] == 0.0:  # else the means include later rewards
+    if newest:
         notice_falls(s)
     share = 1.0 / s.counters[OBSERVATIONS]
     kept = (1.0 - share) / total

@@ -25,7 +25,8 @@ class AdaptiveLinUCB(AdaptivePolicy):
 
         play argmax aᵀθ_x + σ̂ ‖a − ā‖_{V_x⁻¹}
 
-    x is the expert in force: the first expert at which the weights of the bank in force sum to 40%,
+    The norm grows by the uncertainty of the level, and for actions that are little known. x is the
+    expert in force: the first expert at which the weights of the bank in force sum to 40%,
     shorter memories first. ā is zero in the anchored bank, and the mean of recent actions in the
     centred bank. One round in 10 is an audit. If an expert of shorter memory would then play an
     action that it hardly knows, the policy plays this action. So it retries actions that were not

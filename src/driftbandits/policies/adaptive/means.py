@@ -1,8 +1,8 @@
 """Running means of rewards and actions, at the latest round and around earlier ones.
 
-Running mean h discounts by ρ_h per round between two rewards. Rewards of later rounds come in order
-in this sense, however late they are. For a reward of round s that comes after rewards of later
-rounds, the means are taken around s:
+Running mean h discounts by ρ_h per round between two rewards. A reward is in order, however late it
+is, if no reward of a later round came before it. For a reward of round s that is out of order, the
+means are taken around s:
 
     Σ_t ρ_h^|s − t| (1, r_t, a_t)      over the rewards of the rounds t that have arrived
 

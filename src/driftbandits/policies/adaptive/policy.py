@@ -124,7 +124,7 @@ class AdaptivePolicy(Policy):
     detections_counter: ClassVar[int] = DETECTIONS
     late_rewards: ClassVar[str] = (
         "exact in the anchored bank's sums; judged and counted in the noise on arrival; centred by "
-        "the rewards around its round that have arrived, up to 512 rounds behind the latest"
+        "the rewards around its round that have arrived, up to 511 rounds behind the latest"
     )
     refusals: ClassVar[Mapping[str, str]] = {
         "merged": "the weights of its experts depend on the order of rewards",

@@ -78,7 +78,7 @@ GROWTH = 4.0  # ratio of neighbouring memories
 LOG = 64  # number of overwritings in an expert's log
 MOST_EXPERTS = 24  # memories up to 2c·4²²; a multiple of LANES
 
-LEVELS = 5  # number of running means; their memories are 3 to 300 rewards
+LEVELS = 5  # number of running means; their memories are 3 to 300 rounds
 SHORTEST_LEVEL = 3.0
 LEVEL_GROWTH = 10.0**0.5
 
