@@ -89,8 +89,8 @@ class AdaptivePolicy(Policy):
         noise: Standard deviation σ of the rewards' noise; estimated unless given.
         provisional: Whether rewards are assumed at first and known later. An example is clicks:
             "no click" is assumed. A reward enters the sums at once, and `amend` changes it there.
-            Memories, level and noise are judged by it later, when `amend` settles it with
-            old = new.
+            Memories, noise, and whether the level moves, are judged by it later, when `amend`
+            settles it with old = new.
         exploration: The policy multiplies widths by this number and by σ̂. This is not a confidence
             radius: it is smaller than any radius with a proof. With a larger value, the policy more
             often retries actions that looked bad.
