@@ -148,9 +148,9 @@ def _is_natural(value: Any) -> bool:
 def _looked_through(value: Any) -> Any:
     """The number that was put where ``value`` is read from: numba packs indices into a tuple."""
     if isinstance(value, ir.ExtractValue):
-        tuple_ = value.aggregate
-        while isinstance(tuple_, ir.InsertValue):
-            if list(tuple_.indices) == list(value.indices):
-                return tuple_.value
-            tuple_ = tuple_.aggregate
+        packed = value.aggregate
+        while isinstance(packed, ir.InsertValue):
+            if list(packed.indices) == list(value.indices):
+                return packed.value
+            packed = packed.aggregate
     return value

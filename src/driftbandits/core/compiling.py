@@ -78,7 +78,7 @@ def lean_kernel(function: Function) -> Function:
 def rare_kernel(function: Function) -> Function:
     """Compile a lean kernel that runs seldom: as one short function that is never inlined.
 
-    Otherwise its loops would be copied into every caller and unrolled there (measured: a fifteenth
+    Otherwise its loops would be copied into every caller and unrolled there (measured: a twentieth
     of the time to compile).
     """
     return _kernel(function, _LEAN, Kind.RARE)

@@ -159,7 +159,7 @@ def _quiet_call(callee: Any, library: Any) -> Callable[..., Any]:
     """Code that calls a lean kernel, which cannot raise unless numba checks the bounds of indices.
 
     After every other call, numba looks for an exception, and may return because of it (measured: a
-    tenth of the time to compile).
+    tenth of the code to compile).
     """
 
     def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

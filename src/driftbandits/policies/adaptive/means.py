@@ -1,10 +1,10 @@
 """Running means of rewards and actions, at the latest round and around earlier ones.
 
-Running mean h discounts by ρ_h per round between two rewards. A reward is in order, however late it
+Running mean h discounts by δ_h per round between two rewards. A reward is in order, however late it
 is, if no reward of a later round came before it. For a reward of round s that is out of order, the
 means are taken around s:
 
-    Σ_t ρ_h^|s − t| (1, r_t, a_t)      over the rewards of the rounds t that have arrived
+    Σ_t δ_h^|s − t| (1, r_t, a_t)      over the rewards of the rounds t that have arrived
 
 For this, the sums of the last PAST rounds are kept apart. Parts of rounds do not count here.
 """
@@ -42,7 +42,7 @@ _DISCOUNTS = 1.0 - 1.0 / (SHORTEST_LEVEL * LEVEL_GROWTH ** np.arange(LEVELS))
 
 @lean_kernel
 def level_discount(h: int) -> float:
-    """ρ_h, the discount of running mean ``h``, whose memory is 3·√10^h rounds."""
+    """δ_h, the discount of running mean ``h``, whose memory is 3·√10^h rounds."""
     return float(_DISCOUNTS[h])
 
 
