@@ -84,6 +84,9 @@ class Definition:
     fall: float = 1.0
     fall_from: int = 0
     looks: int = 0
+    ages: list[float] = field(default_factory=list)  # of rewards, when they came
+    awaited: list[tuple[Floats, float]] = field(default_factory=list)  # actions, and w
+    closed: Floats | None = None  # the action of the round closed last, if its reward has not come
 
     def __post_init__(self) -> None:
         self.variance = 1.0 if self.noise is None else self.noise**2
@@ -207,16 +210,35 @@ class Definition:
         enough = [j for j in range(len(self.banks[0])) if self.memory(j) >= memory]
         return enough[0]
 
-    def widths(self, actions: Floats, j: int) -> Floats:
-        bank, inverse = self.moving, self.inverse(self.moving, j)
-        centre = (
-            self.mean(self.tracker, self.latest())[2] if bank == CENTRED else np.zeros(self.dim)
-        )
-        away = actions - centre
+    def centre(self) -> Floats:
+        """ā, which the bank in force subtracts from actions."""
+        if self.moving == ANCHORED:
+            return np.zeros(self.dim)
+        return self.mean(self.tracker, self.latest())[2]
+
+    def squares(self, away: Floats, j: int) -> Floats:
+        """Squared widths of rows, without the level: those of V, and of V + P if rewards wait."""
+        inverse, waiting, awaited = self.inverse(self.moving, j), [], np.zeros(self.dim)
+        if self.waits():
+            waiting = self.awaited + [(a, 1.0) for a in [self.closed] if a is not None]
+        if sum(w for _, w in waiting) >= 1:
+            known, centre = np.flatnonzero(self.present()), self.centre()
+            V = self.sums(self.moving, j)[0] + np.diag(self.prior() * self.scales())
+            V += np.sum([w * np.outer(a - centre, a - centre) for a, w in waiting], axis=0)
+            inverse = np.zeros((self.dim, self.dim))
+            inverse[np.ix_(known, known)] = np.linalg.inv(V[np.ix_(known, known)])
+        awaited = awaited + np.sum([w * a * a for a, w in waiting], axis=0)
         squares = np.einsum("ki,ij,kj->k", away, inverse, away)
-        squares += (away[:, self.present() == 0] != 0).sum(axis=1) / self.prior()
-        if bank == ANCHORED:
-            leverage = 1 - actions @ inverse @ self.sums(bank, j)[2]
+        for i in np.flatnonzero(self.present() == 0):
+            some = away[:, i] != 0
+            squares[some] += 1 / (self.prior() + awaited[i] / away[some, i] ** 2)
+        return np.asarray(squares)
+
+    def widths(self, actions: Floats, j: int) -> Floats:
+        squares = self.squares(actions - self.centre(), j)
+        if self.moving == ANCHORED:
+            inverse = self.inverse(ANCHORED, j)
+            leverage = 1 - actions @ inverse @ self.sums(ANCHORED, j)[2]
             squares += leverage**2 / max(self.precision, 1e-3)
         return np.asarray(np.sqrt(squares))
 
@@ -255,8 +277,7 @@ class Definition:
         j, radius = self.decider(actions)
         bounds = self.scores(actions)
         away = actions - actions[np.argmax(bounds)]
-        squares = np.einsum("ki,ij,kj->k", away, self.inverse(self.moving, j), away)
-        squares += (away[:, self.present() == 0] != 0).sum(axis=1) / self.prior()
+        squares = self.squares(away, j)
         unit = temperature * radius * self.curious(actions, np.sqrt(squares), j)
         gaps = bounds.max() - bounds
         z = np.divide(gaps, unit, out=np.zeros(len(actions)), where=gaps > 0)
@@ -276,6 +297,9 @@ class Definition:
             self.learn(a, float(r), float(t))
 
     def learn(self, action: Floats, reward: float, round: float) -> None:
+        self.ages.append(max(0.0, self.clock - round))
+        if self.clock == round:
+            self.closed = None
         if not self.rewards:
             self.origin = reward
         known = self.present() > 0
@@ -449,7 +473,33 @@ class Definition:
 
     # --- Time -----------------------------------------------------------------------------------
 
+    def delay(self) -> float:
+        """The mean age of recent rewards."""
+        kept = NOISE_KEPT ** np.arange(len(self.ages) - 1, -1, -1.0)
+        return float(kept @ self.ages / kept.sum())
+
+    def waits(self) -> bool:
+        return not self.ages or self.delay() >= 1
+
+    def decide(self, action: Floats) -> None:
+        """A decision whose reward comes later; the round closes."""
+        self.advance(1.0)
+        self.closed = action
+
+    def wait(self, rounds: float) -> None:
+        """The decision closed before is awaited from now on; all fade."""
+        if self.closed is not None:
+            self.awaited.append((self.closed, 1.0))
+        self.closed = None
+        if not self.waits():
+            self.awaited = []
+        if self.ages:
+            discount = self.banks[self.moving][self.in_force(self.moving)].discounts[-1][1]
+            kept = (discount * self.delay() / (1 + self.delay())) ** rounds
+            self.awaited = [(a, w * kept) for a, w in self.awaited]
+
     def advance(self, rounds: float) -> None:
+        self.wait(rounds)
         end, closing = self.clock + rounds, math.floor(self.clock) + 1.0
         limit = closing / 0.05
         if closing <= end and any(e.odds > limit for bank in self.banks for e in bank[1:]):

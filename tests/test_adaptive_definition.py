@@ -148,3 +148,50 @@ def test_the_definition_with_rewards_out_of_order_under_a_moving_level() -> None
         assert_agrees(policy, truth, rng.uniform(-1, 1, (4, 2)))
     assert truth.moving
     assert sum(seen.x is None for seen in truth.seen) > 5
+
+
+@pytest.mark.parametrize(("level", "dim"), [(0.0, 1), (0.0, 2), (0.0, 4), (3.0, 3)])
+def test_the_definition_with_rewards_on_their_way(level: float, dim: int) -> None:
+    """Decisions whose rewards come later, or never; in between silences and rewards on time."""
+    policy, truth, rng = AdaptiveLinUCB(dim=dim), Definition(dim), np.random.default_rng(dim)
+    waiting: list[tuple[float, Floats]] = []
+    most = 0.0
+    for t in range(150):
+        actions = np.eye(dim)[rng.permutation(dim)] * rng.uniform(0.2, 1.0, (dim, 1))
+        assert_close(policy.scores(actions), truth.scores(actions), "scores")
+        most = max(most, sum(w for _, w in truth.awaited))
+        decision = policy.decide(actions)
+        truth.decide(actions[decision.index])
+        if rng.uniform() < 0.8:
+            waiting.append((truth.clock, actions[decision.index]))
+        while waiting and (t >= 100 or rng.uniform() < 0.45):
+            closed, action = waiting.pop(int(rng.integers(len(waiting))))
+            reward = action.sum() + level * np.sin(closed / 5) + 0.1 * rng.standard_normal()
+            event = Late(action[None], np.array([reward]), np.array([closed]))
+            apply(policy, event)
+            truth.apply(event)
+        if t % 40 == 20:
+            apply(policy, Advance(2.5))
+            truth.apply(Advance(2.5))
+        if t % 10 == 9:
+            assert_agrees(policy, truth, rng.standard_normal((4, dim)))
+    assert truth.moving or level == 0
+    assert most > 3
+
+
+def test_rewards_that_come_at_once_are_not_awaited() -> None:
+    """`decide` and a late `update` of the same round equal `select` and `update`, to the bit."""
+    late, on_time = AdaptiveLinUCB(dim=3), AdaptiveLinUCB(dim=3)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        actions = rng.standard_normal((4, 3))
+        decision, chosen = late.decide(actions), on_time.select(actions)
+        assert decision.index == chosen
+        reward = float(actions[chosen].sum() + rng.standard_normal())
+        late.update(actions[chosen], reward, round=decision.round)
+        on_time.update(actions[chosen], reward)
+        late.scores(actions)
+        on_time.scores(actions)
+    expected = on_time.state()
+    for name, array in late.state().items():
+        np.testing.assert_array_equal(array, expected[name], err_msg=name)

@@ -26,7 +26,7 @@ def _unbound(*arguments: Any) -> Any:
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
-unpack = choose = learn = advance = prepare = late = _unbound
+unpack = choose = learn = advance = prepare = expect = late = _unbound
 propensities = fits = amend = forget = begin_look = end_look = _unbound
 
 
@@ -43,6 +43,7 @@ def select_template(packed: Array, actions: Array) -> int:
         prepare(parameters, state)
         packed[STALE] = FRESH
     k = explored(packed, choose(parameters, state, room[:dim], scratch, room[dim]), count)
+    expect(parameters, state, room[:dim], k)
     release(packed)
     return k
 
@@ -89,6 +90,7 @@ def decide_template(
     propensities(parameters, state, columns, scratch, scores, rule, chances)
     mix_floor(packed, rule, chances)
     k = explored(packed, rule, count)
+    expect(parameters, state, columns, k)
     if rounds > 0.0:
         packed[STALE] = CHANGED
         advance(parameters, state, rounds)

@@ -24,6 +24,9 @@ Optional; each has a default:
         fill ``chances`` (K,) with the probability that `choose` picks each column; called after
         `choose` has filled ``scores`` and returned ``rule``. NaN where there is no closed form.
         Default, for rules that draw nothing: 1 for ``rule`` and 0 for the others
+    expect(parameters, state, columns, k)
+        note that column ``k`` was chosen for the open round; its reward is still to come. It must
+        not change what `prepare` and `choose` read: that is for `advance`. Default: nothing
     late(parameters, state, age)
         note that an observation arrives without a round closing; called before `learn`
     misses(parameters, state, theta) -> bool
@@ -87,6 +90,11 @@ def end_any_look(parameters: Any, state: Any, begun: float) -> None:
 
 
 @lean_kernel
+def nothing_is_expected(parameters: Any, state: Any, columns: Array, k: int) -> None:
+    """For policies that choose the same, whether rewards are on their way or not."""
+
+
+@lean_kernel
 def late_is_no_matter(parameters: Any, state: Any, age: float) -> None:
     """For policies that keep no count of late observations."""
 
@@ -141,6 +149,7 @@ class Kernels(NamedTuple):
     advance: Callable[..., None]
     prepare: Callable[..., None] = nothing_to_prepare
     misses: Callable[..., bool] = never_misses
+    expect: Callable[..., None] = nothing_is_expected
     late: Callable[..., None] = late_is_no_matter
     propensities: Callable[..., None] = certain
     fits: Callable[..., bool] = always_fits

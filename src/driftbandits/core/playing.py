@@ -25,7 +25,7 @@ def _unbound(*arguments: Any) -> Any:
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
-unpack = choose = learn = advance = prepare = misses = late = fits = _unbound
+unpack = choose = learn = advance = prepare = expect = misses = late = fits = _unbound
 
 # Placeholder: whether rewards may come late. If it is False, numba drops the code for late rewards,
 # and the usual case compiles faster.
@@ -92,6 +92,7 @@ def play_template(
             for i in range(dim):
                 action[i] = columns[i, k]
             reward = means[t, k] + noise[t, min(k, noise.shape[1] - 1)]
+            expect(parameters, state, columns, k)
             advance(parameters, state, 1.0)
             if LATE and kept[t] != AT_ONCE:
                 if kept[t] >= 0:

@@ -37,7 +37,7 @@ def _unbound(*arguments: Any) -> Any:
     raise RuntimeError("a template was called; entry_points makes functions of it")
 
 
-unpack = choose = learn = advance = prepare = late = _unbound
+unpack = choose = learn = advance = prepare = expect = late = _unbound
 propensities = fits = amend = forget = _unbound
 
 
@@ -146,6 +146,7 @@ def replay_template(
             chosen[i] = explored(packed, rule, size)
             if kind == DECIDE:
                 chances[i] = among[chosen[i]]
+            expect(parameters, state, columns, chosen[i])
         if closing > 0.0:
             packed[STALE] = CHANGED
             advance(parameters, state, closing)

@@ -13,6 +13,7 @@ from ...core.compiling import entry_point, lean_kernel, precise_kernel, row_kern
 from ...core.elementary import log
 from ...core.linalg import argmax, clear, column_quadratic, scale, subtract
 from .audits import audit_place, auditor
+from .awaited import any_awaited, look_ahead, square_awaited
 from .bank import features_per_action, is_zero, prior_variance
 from .learning import Parameters
 from .level import level_of
@@ -166,6 +167,18 @@ def add_estimates(s: State, x: int, columns: Array, out: Array) -> None:
 
 
 @lean_kernel
+def unknown_square(s: State, i: int, entry: float, variance: float) -> float:
+    """What a coordinate that was zero in all actions so far adds to a squared width.
+
+    Its scale is that of the ``entry``; so it adds `prior_variance`, or less if rewards of actions
+    that are not zero there are on their way.
+    """
+    if is_zero(entry):
+        return 0.0
+    return variance / (1.0 + variance * square_awaited(s, i, i) / (entry * entry))
+
+
+@lean_kernel
 def squares_from(
     p: Parameters,
     s: State,
@@ -179,10 +192,11 @@ def squares_from(
     """Squared widths of all columns (d, K) relative to ``centre``, by expert ``x``.
 
     (a − ā)ᵀV⁻¹(a − ā) + u²/κ, with u = 1 − aᵀV⁻¹Σwx and κ = ``precision``. A coordinate that was
-    zero in all actions so far has zeros in V⁻¹. If a − ā is not zero there, it adds
-    `prior_variance`.
+    zero in all actions so far has zeros in V⁻¹: it adds `unknown_square`. If rewards are on their
+    way, V is the one of `look_ahead`, which must have been called.
     """
-    inverse, unit, slope, variance = s.inverses[x], s.facts[x, UNIT], s.slopes[x], 1.0 / precision
+    inverse = s.ahead if any_awaited(s) else s.inverses[x]
+    unit, slope, variance = s.facts[x, UNIT], s.slopes[x], 1.0 / precision
     if columns.shape[0] == 2:
         squares_in_plane(inverse, unit, centre, slope, variance, columns, out)
     else:
@@ -191,13 +205,15 @@ def squares_from(
         if s.features[1, i] == 0.0:
             new = prior_variance(s, p.ridge)
             for k in range(out.size):
-                out[k] += 0.0 if is_zero(columns[i, k] - centre[i]) else new
+                out[k] += unknown_square(s, i, columns[i, k] - centre[i], new)
 
 
 @lean_kernel
 def widths_of(p: Parameters, s: State, x: int, columns: Array, scratch: Array, out: Array) -> None:
     """out ← w(a) for all columns (d, K), by expert ``x``; w includes curiosity."""
     bank = x % 2
+    if any_awaited(s):
+        look_ahead(s, x, s.centres[bank], prior_variance(s, p.ridge))
     squares_from(p, s, x, s.centres[bank], level_precision(s, bank), columns, scratch, out)
     reward_curiosity(p, s, x, columns, scratch, out)
 
@@ -218,7 +234,8 @@ def square_of(p: Parameters, s: State, x: int, columns: Array, k: int) -> float:
 
     `squares_from` takes contiguous columns. For one column of many, it would be compiled once more.
     """
-    bank, inverse, new = x % 2, s.inverses[x], prior_variance(s, p.ridge)
+    bank, new = x % 2, prior_variance(s, p.ridge)
+    inverse = s.ahead if any_awaited(s) else s.inverses[x]
     centre, square, leverage, unknown = s.centres[bank], 0.0, 1.0, 0.0
     for i in range(columns.shape[0]):
         image, away = 0.0, columns[i, k] - centre[i]
@@ -226,8 +243,8 @@ def square_of(p: Parameters, s: State, x: int, columns: Array, k: int) -> float:
             image += inverse[i, j] * (columns[j, k] - centre[j])
         square += image * away
         leverage -= s.slopes[x, i] * columns[i, k]
-        if s.features[1, i] == 0.0 and not is_zero(away):
-            unknown += new
+        if s.features[1, i] == 0.0:
+            unknown += unknown_square(s, i, away, new)
     known = max(square, 0.0) * s.facts[x, UNIT]
     return float(known + leverage * leverage / level_precision(s, bank) + unknown)
 

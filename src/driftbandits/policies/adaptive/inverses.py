@@ -35,7 +35,7 @@ def invert(s: State, e: int, variance: float) -> None:
 
 
 @row_kernel
-def _multiply(row: Array, factors: Array) -> None:
+def multiply(row: Array, factors: Array) -> None:
     """row ← row · factors, entry by entry."""
     for j in range(row.size):
         row[j] *= factors[j]
@@ -56,7 +56,7 @@ def _invert_gram(s: State, e: int, priors: Array) -> None:
     cholesky(s.factor, s.facts[e, UNIT], s.factor)
     inverse_rows(s.factor, inverse)
     for i in range(dim):
-        _multiply(inverse[i, : i + 1], scales)
+        multiply(inverse[i, : i + 1], scales)
     inverse_from_rows(inverse)
     sum_rows(s.moments[e, 0], inverse, s.thetas[e])
     sum_rows(s.offsets[e, 0], inverse, s.slopes[e])

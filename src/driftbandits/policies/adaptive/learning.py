@@ -11,6 +11,7 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
 from .amending import change_noise, change_reward, forget_along, predict_again
+from .awaited import await_rewards, count_delay, note_choice
 from .bank import (
     absorb,
     memory_of,
@@ -47,6 +48,7 @@ from .state import (
     BEHIND,
     CENTRED,
     DETECTIONS,
+    DISCOUNT,
     ERROR,
     EXPERTS,
     INFLATION,
@@ -136,6 +138,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     """Judge the experts by their predictions, then let all of them learn the reward."""
     if s.counters[OBSERVATIONS] == 0.0:
         s.counters[ORIGIN] = reward
+    count_delay(s, age, p.noise_memory)
     notice(s, action)
     mend(s, p.coordinates, p.ridge)
     banks = 2 if centre(s, action, age) else 1
@@ -166,8 +169,16 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
 
 
 @lean_kernel
+def expect(p: Parameters, s: State, columns: Array, k: int) -> None:
+    """Note that column ``k`` was chosen for the open round."""
+    note_choice(s, columns, k)
+
+
+@lean_kernel
 def advance(p: Parameters, s: State, rounds: float) -> None:
     """Close ``rounds`` rounds and forget; when the open round closes, restart refuted experts."""
+    x = in_force(s, bank_in_force(s), p.share)
+    await_rewards(s, rounds, s.facts[x, DISCOUNT])
     clock = s.counters[CLOCK]
     end, closing = clock + rounds, np.floor(clock) + 1.0
     odds = closing / p.false_alarms

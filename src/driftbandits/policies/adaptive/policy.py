@@ -20,7 +20,7 @@ from ..inputs import action_rows, check_norms
 from ..problem import Problem
 from ..stateful import LARGEST_BOUND
 from .choosing import choose, widths_entry
-from .learning import Parameters, advance, amend, fits, forget, learn
+from .learning import Parameters, advance, amend, expect, fits, forget, learn
 from .level import fixed_level, level_of
 from .state import (
     ANCHORED,
@@ -75,6 +75,7 @@ ADAPTIVE = Kernels(
     choose=choose,
     learn=learn,
     advance=advance,
+    expect=expect,
     fits=fits,
     amend=amend,
     forget=forget,

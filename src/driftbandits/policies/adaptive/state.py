@@ -35,7 +35,13 @@ FALL = 20  # odds that rewards have fallen below the running mean FALL_FROM
 FALL_FROM = 21
 BEHIND = 22  # rounds from the round of the last reward to LATEST; 0 if rewards come in order
 DETECTIONS = 23
-COUNTERS = 24
+# Delays: the rewards that are on their way.
+DELAYS = 24  # discounted sum of the ages of rewards when they came
+REWARDS_AGED = 25  # discounted number of these rewards
+AWAITED = 26  # expected number of rewards on their way, without that of the round closed last
+CHOSEN = 27  # 1 if an action was chosen for the open round
+CLOSED = 28  # 1 if an action was chosen for the round closed last, and its reward has not come
+COUNTERS = 29
 
 # Columns of ``facts``, one row per expert.
 WEIGHT = 0  # how well the expert has predicted recent rewards; the weights of a bank sum to one
@@ -110,6 +116,9 @@ class State(NamedTuple):
     features: Array  # (2, d): Σ a_i², and how often a_i was not zero
     rows: Array  # (2, d): the last action, and the last action centred
     centres: Array  # (2, d): zeros, and the mean that is subtracted from the next action
+    awaited: Array  # (d + 1, d), Σ w a aᵀ and Σ w a over actions whose rewards are on their way
+    chosen: Array  # (2, d): the actions of CHOSEN and CLOSED
+    ahead: Array  # (d, d), room for the inverse that V will have when these rewards have come
     factor: Array  # (d, d), room for a Cholesky factor
     unweighted: Array  # (2, 0, 0), empty: there are no sums of squared weights
     detections: Array  # rounds
@@ -167,6 +176,9 @@ def initial_state(*, dim: int) -> State:
         features=np.zeros((2, dim)),
         rows=np.zeros((2, dim)),
         centres=np.zeros((2, dim)),
+        awaited=np.zeros((dim + 1, dim)),
+        chosen=np.zeros((2, dim)),
+        ahead=np.zeros((dim, dim)),
         factor=np.zeros((dim, dim)),
         unweighted=np.zeros((2, 0, 0)),
         detections=np.zeros(0),
@@ -189,5 +201,10 @@ def widened(state: State, dim: int) -> State:
         features=padded(state.features, 2, dim),
         rows=padded(state.rows, 2, dim),
         centres=padded(state.centres, 2, dim),
+        awaited=np.vstack(
+            [padded(state.awaited[:-1], dim, dim), padded(state.awaited[-1:], 1, dim)]
+        ),
+        chosen=padded(state.chosen, 2, dim),
+        ahead=np.zeros((dim, dim)),
         factor=np.zeros((dim, dim)),
     )

@@ -1,0 +1,127 @@
+"""Rewards on their way: decisions whose rewards are still to come make their actions better known.
+
+A policy that plays by widths would play the same action until its first reward comes, then the next
+one, and so on. So widths are those that V will have when the rewards on their way have come:
+
+    V + P      P = Σ w (a − ā)(a − ā)ᵀ      over the decisions without a reward
+
+Estimates stay those of V. Which decisions still wait is not stored. Instead, w is the probability
+of it: after k rounds (D/(1 + D))^k if delays are geometric with mean D, the mean age of recent
+rewards. Also, w fades as the weights of the expert in force, since a late reward gets the weight
+that its round then has. So P is a sum that fades, and a reward that never comes leaves it too.
+
+A choice becomes a decision when its round closes. It enters P if no reward comes until the next
+round closes. So a reward that comes at once is never awaited, and asking again changes nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.compiling import lean_kernel, rare_kernel
+from ...core.linalg import cholesky, clear_matrix, inverse_from_rows, inverse_rows, scale
+from .bank import mean_square
+from .inverses import multiply
+from .state import AWAITED, CHOSEN, CLOSED, DELAYS, OBSERVATIONS, REWARDS_AGED, UNIT, State
+
+SHORTEST_DELAY = 1.0  # rounds; with a shorter mean delay, hardly any reward is on its way
+
+
+@lean_kernel
+def count_delay(s: State, age: float, memory: float) -> None:
+    """Add a reward of this age to the mean delay D, which has a memory of so many rewards."""
+    kept = 1.0 - 1.0 / memory
+    s.counters[DELAYS] = kept * s.counters[DELAYS] + max(age, 0.0)
+    s.counters[REWARDS_AGED] = kept * s.counters[REWARDS_AGED] + 1.0
+    if age == 0.0:
+        s.counters[CLOSED] = 0.0
+
+
+@lean_kernel
+def waits(s: State) -> bool:
+    """Whether rewards come late, as far as is known; true before the first reward."""
+    c = s.counters
+    return bool(c[OBSERVATIONS] == 0.0 or c[DELAYS] >= SHORTEST_DELAY * c[REWARDS_AGED])
+
+
+@lean_kernel
+def number_awaited(s: State) -> float:
+    """Expected number of rewards on their way, with that of the round closed last."""
+    return float(s.counters[AWAITED] + s.counters[CLOSED]) if waits(s) else 0.0
+
+
+@lean_kernel
+def any_awaited(s: State) -> bool:
+    """Whether at least one reward is on its way; then widths come from V + P."""
+    return bool(number_awaited(s) >= 1.0)
+
+
+@lean_kernel
+def note_choice(s: State, columns: Array, k: int) -> None:
+    """Keep the action in column ``k``, chosen for the open round."""
+    for i in range(columns.shape[0]):
+        s.chosen[0, i] = columns[i, k]
+    s.counters[CHOSEN] = 1.0
+
+
+@lean_kernel
+def await_rewards(s: State, rounds: float, discount: float) -> None:
+    """Let P grow by the decision closed before, and fade by ``rounds`` rounds.
+
+    Then the choice for the open round becomes the decision closed last. ``discount`` is that of
+    the expert in force.
+    """
+    c, dim = s.counters, s.chosen.shape[1]
+    if not waits(s):
+        clear_matrix(s.awaited)
+        c[AWAITED] = 0.0
+    elif c[CLOSED] > 0.0:
+        for i in range(dim):
+            for j in range(i, dim):
+                s.awaited[i, j] += s.chosen[1, i] * s.chosen[1, j]
+            s.awaited[dim, i] += s.chosen[1, i]
+        c[AWAITED] += 1.0
+    if c[OBSERVATIONS] > 0.0:
+        kept = (discount * c[DELAYS] / (c[DELAYS] + c[REWARDS_AGED])) ** rounds
+        for i in range(dim + 1):
+            scale(s.awaited[i], kept)
+        c[AWAITED] *= kept
+    for i in range(dim):
+        s.chosen[1, i] = s.chosen[0, i]
+    c[CLOSED], c[CHOSEN] = c[CHOSEN], 0.0
+
+
+@lean_kernel
+def square_awaited(s: State, i: int, j: int) -> float:
+    """Σ w a_i a_j over the decisions without a reward, for i ≤ j."""
+    return float(s.awaited[i, j] + s.counters[CLOSED] * s.chosen[1, i] * s.chosen[1, j])
+
+
+@lean_kernel
+def sum_awaited(s: State, i: int) -> float:
+    """Σ w a_i over the decisions without a reward."""
+    return float(s.awaited[s.chosen.shape[1], i] + s.counters[CLOSED] * s.chosen[1, i])
+
+
+@rare_kernel
+def look_ahead(s: State, e: int, centre: Array, variance: float) -> None:
+    """Write the inverse of V + P to ``ahead``, for expert ``e`` and the ``centre`` ā of its bank.
+
+    ``variance`` is `prior_variance`: Λ is in place. As in `invert`, the factor is in units of the
+    features' scales.
+    """
+    dim, scales, unit, count = s.factor.shape[0], s.images[e], s.facts[e, UNIT], number_awaited(s)
+    for i in range(dim):
+        across = mean_square(s, i)
+        scales[i] = np.sqrt(variance / across) if across > 0.0 else 0.0
+    for i in range(dim):
+        row, shift = s.factor[i], sum_awaited(s, i) - count * centre[i]
+        for j in range(i, dim):
+            entry = square_awaited(s, i, j) - centre[i] * sum_awaited(s, j) - shift * centre[j]
+            row[j] = (s.grams[e, 0, i, j] + unit * entry) * (scales[i] * scales[j])
+    cholesky(s.factor, unit, s.factor)
+    inverse_rows(s.factor, s.ahead)
+    for i in range(dim):
+        multiply(s.ahead[i, : i + 1], scales)
+    inverse_from_rows(s.ahead)
