@@ -411,10 +411,11 @@ class Definition:
         in_order = seen.round >= self.latest()
         if in_order and self.fall == 1.0:
             self.fall_from = self.tracker
+        above = error[self.fall_from] > 0
         lower = [h for h in range(self.fall_from) if means[h] < means[self.fall_from]]
         if lower and in_order:
             odds = self.trust[lower] @ law[lower] / self.trust[lower].sum() / law[self.fall_from]
-            self.fall = max(1.0, self.fall * float(odds))
+            self.fall = max(1.0, self.fall * float(min(odds, 1.0) if above else odds))
         share = 1.0 / len(self.actions)
         self.trust = (1 - share) * self.trust * law / (self.trust @ law) + share / 5
 

@@ -37,6 +37,23 @@ def test_the_definition_where_rewards_fall_while_the_level_moves() -> None:
     assert truth.looks >= 1
 
 
+def test_only_falls_are_looked_into() -> None:
+    """While the level is taken to move, rewards jump, at any phase of its swing."""
+    rng, arms = np.random.default_rng(9), np.eye(2)
+    policy, rises, falls = AdaptiveLinUCB(dim=2), [], []
+    for t in range(800):
+        arm = arms[t % 2]
+        policy.update(arm, arm[0] + np.sin(t / 100) + 0.3 * rng.normal())
+        if policy.level_moves:
+            for jump, after in ((8.0, rises), (-8.0, falls)):
+                jumped = policy.copy()
+                jumped.update(arms[0], policy.level + 1.0 + jump)
+                after.append(jumped.level_moves)
+    assert len(rises) > 500
+    assert np.mean(rises) > 0.95  # one surprise may take the evidence to zero in another way
+    assert np.mean(falls) < 0.7  # none of the means is shorter if the shortest is in force
+
+
 @pytest.mark.thorough
 def test_a_fall_of_the_arm_that_is_played_is_looked_into() -> None:
     """Arms swap payoffs while the level swings slowly; only a look at the others can show it."""

@@ -171,10 +171,19 @@ def _has_file(value: object) -> bool:
 
 @cache
 def package_digest() -> str:
-    """Hash of all source files with kernels or templates; cached code is valid while it stays."""
+    """Hash of the sources of all parts with kernels; cached code is valid while it stays.
+
+    A part is hashed as a whole, since kernels contain constants from files without kernels.
+    """
+    texts = {file: file.read_bytes() for file in sorted(_PACKAGE.rglob("*.py"))}
+    parts = {_part(file) for file, text in texts.items() if b"compiling import" in text}
     digest = hashlib.sha256()
-    for file in sorted(_PACKAGE.rglob("*.py")):
-        text = file.read_bytes()
-        if file.parent == _PACKAGE / "core" or b"compiling import" in text:
+    for file, text in texts.items():
+        if _part(file) in parts:
             digest.update(text)
     return digest.hexdigest()
+
+
+def _part(file: Path) -> str:
+    """The folder or file right below the package that ``file`` belongs to."""
+    return file.relative_to(_PACKAGE).parts[0]

@@ -187,7 +187,8 @@ def weigh_trackers(s: State, newest: bool) -> None:
 def notice_falls(s: State) -> None:
     """Update FALL, the odds of shorter running means that are lower, against mean FALL_FROM.
 
-    FALL_FROM is the mean that was in force when the odds were last 1.
+    FALL_FROM is the mean that was in force when the odds were last 1. A reward above its prediction
+    does not add to the odds: else a high one would, since shorter means are less sure.
     """
     if s.counters[FALL] == 1.0:
         s.counters[FALL_FROM] = s.counters[TRACKER]
@@ -199,8 +200,10 @@ def notice_falls(s: State) -> None:
             before += low[TRACKER_WEIGHT]
             after += low[TRACKER_WEIGHT] * laws[h]
     if before > 0.0 and laws[above] > 0.0:
-        odds = s.counters[FALL] * after / (before * laws[above])
-        s.counters[FALL] = min(MOST_EVIDENCE, max(1.0, odds))
+        ratio = after / (before * laws[above])
+        if s.forecasts[MEANS, ERROR, above] > 0.0:
+            ratio = min(1.0, ratio)
+        s.counters[FALL] = min(MOST_EVIDENCE, max(1.0, s.counters[FALL] * ratio))
 
 
 @precise_kernel
