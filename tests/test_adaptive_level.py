@@ -40,7 +40,8 @@ def test_the_definition_where_rewards_fall_while_the_level_moves() -> None:
 def test_only_falls_are_looked_into() -> None:
     """While the level is taken to move, rewards jump, at any phase of its swing."""
     rng, arms = np.random.default_rng(9), np.eye(2)
-    policy, rises, falls = AdaptiveLinUCB(dim=2), [], []
+    policy = AdaptiveLinUCB(dim=2)
+    rises, falls = list[bool](), list[bool]()
     for t in range(800):
         arm = arms[t % 2]
         policy.update(arm, arm[0] + np.sin(t / 100) + 0.3 * rng.normal())
