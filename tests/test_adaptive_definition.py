@@ -195,3 +195,15 @@ def test_rewards_that_come_at_once_are_not_awaited() -> None:
     expected = on_time.state()
     for name, array in late.state().items():
         np.testing.assert_array_equal(array, expected[name], err_msg=name)
+
+
+def test_after_a_long_silence_nothing_is_awaited() -> None:
+    policy, actions = AdaptiveLinUCB(dim=2), np.eye(2)
+    for t in range(40):
+        decision = policy.decide(actions)
+        if t > 20:
+            policy.update(actions[decision.index], 1.0, round=t - 10)
+    assert policy.state()["awaited"].any()
+    policy.advance(rounds=10_000)
+    assert not policy.state()["awaited"].any()
+    assert np.isfinite(policy.scores(actions)).all()

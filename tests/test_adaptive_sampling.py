@@ -24,7 +24,7 @@ from driftbandits.environments import (
 )
 from driftbandits.environments.random_paths import RandomJumps
 from driftbandits.simulation import Recording, simulate
-from oracles import Floats, Update
+from oracles import Floats, Late, Update
 from test_policies_exact import apply
 
 
@@ -64,6 +64,24 @@ def test_propensities_in_audits() -> None:
             chances = truth.chances(arms, 0.1, 0.01)
             assert_close(policy.propensities(arms), chances, "propensities")
     assert audits >= 2
+
+
+def test_propensities_while_rewards_are_on_their_way() -> None:
+    """Every reward comes eight rounds late."""
+    policy, truth, rng = AdaptiveSampling(dim=3), Definition(3), np.random.default_rng(4)
+    waiting: list[Floats] = []
+    for t in range(60):
+        actions = rng.standard_normal((5, 3))
+        chances = truth.chances(actions, 0.1, 0.01)
+        assert_close(policy.propensities(actions), chances, "propensities")
+        waiting.append(actions[policy.decide(actions).index])
+        truth.decide(waiting[-1])
+        if t >= 8:
+            action = waiting[t - 8][None]
+            event = Late(action, action[0, :1] + rng.standard_normal(1), np.array([t - 7.0]))
+            apply(policy, event)
+            truth.apply(event)
+    assert sum(w for _, w in truth.awaited) > 3
 
 
 def trained(rounds: int = 60, **options: Any) -> AdaptiveSampling:

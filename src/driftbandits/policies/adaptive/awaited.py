@@ -20,10 +20,20 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.compiling import lean_kernel, rare_kernel
-from ...core.linalg import cholesky, clear_matrix, inverse_from_rows, inverse_rows, scale
+from ...core.linalg import cholesky, inverse_from_rows, inverse_rows, scale
+from ...least_squares.forgetting import LARGEST_UNIT
 from .bank import mean_square
 from .inverses import multiply
-from .state import AWAITED, CHOSEN, CLOSED, DELAYS, OBSERVATIONS, REWARDS_AGED, UNIT, State
+from .state import (
+    AWAITED,
+    AWAITED_UNIT,
+    CHOSEN,
+    CLOSED,
+    DELAYS,
+    REWARDS_AGED,
+    UNIT,
+    State,
+)
 
 SHORTEST_DELAY = 1.0  # rounds; with a shorter mean delay, hardly any reward is on its way
 
@@ -41,8 +51,7 @@ def count_delay(s: State, age: float, memory: float) -> None:
 @lean_kernel
 def waits(s: State) -> bool:
     """Whether rewards come late, as far as is known; true before the first reward."""
-    c = s.counters
-    return bool(c[OBSERVATIONS] == 0.0 or c[DELAYS] >= SHORTEST_DELAY * c[REWARDS_AGED])
+    return bool(s.counters[DELAYS] >= SHORTEST_DELAY * s.counters[REWARDS_AGED])
 
 
 @lean_kernel
@@ -66,6 +75,19 @@ def note_choice(s: State, columns: Array, k: int) -> None:
 
 
 @lean_kernel
+def _fade(s: State, kept: float) -> None:
+    """P ← kept · P: the unit grows, as in `bank.fade`."""
+    c = s.counters
+    c[AWAITED] *= kept
+    if c[AWAITED_UNIT] < LARGEST_UNIT * kept:
+        c[AWAITED_UNIT] /= kept
+        return
+    for i in range(s.awaited.shape[0]):
+        scale(s.awaited[i], kept / c[AWAITED_UNIT])
+    c[AWAITED_UNIT] = 1.0
+
+
+@lean_kernel
 def await_rewards(s: State, rounds: float, discount: float) -> None:
     """Let P grow by the decision closed before, and fade by ``rounds`` rounds.
 
@@ -73,20 +95,15 @@ def await_rewards(s: State, rounds: float, discount: float) -> None:
     the expert in force.
     """
     c, dim = s.counters, s.chosen.shape[1]
-    if not waits(s):
-        clear_matrix(s.awaited)
-        c[AWAITED] = 0.0
-    elif c[CLOSED] > 0.0:
+    if c[CLOSED] > 0.0 and waits(s):
         for i in range(dim):
             for j in range(i, dim):
-                s.awaited[i, j] += s.chosen[1, i] * s.chosen[1, j]
-            s.awaited[dim, i] += s.chosen[1, i]
+                s.awaited[i, j] += c[AWAITED_UNIT] * s.chosen[1, i] * s.chosen[1, j]
+            s.awaited[dim, i] += c[AWAITED_UNIT] * s.chosen[1, i]
         c[AWAITED] += 1.0
-    if c[OBSERVATIONS] > 0.0:
-        kept = (discount * c[DELAYS] / (c[DELAYS] + c[REWARDS_AGED])) ** rounds
-        for i in range(dim + 1):
-            scale(s.awaited[i], kept)
-        c[AWAITED] *= kept
+    if c[AWAITED] > 0.0 and c[REWARDS_AGED] > 0.0:
+        going = c[DELAYS] / (c[DELAYS] + c[REWARDS_AGED]) if waits(s) else 0.0
+        _fade(s, (discount * going) ** rounds)
     for i in range(dim):
         s.chosen[1, i] = s.chosen[0, i]
     c[CLOSED], c[CHOSEN] = c[CHOSEN], 0.0
@@ -95,13 +112,15 @@ def await_rewards(s: State, rounds: float, discount: float) -> None:
 @lean_kernel
 def square_awaited(s: State, i: int, j: int) -> float:
     """Σ w a_i a_j over the decisions without a reward, for i ≤ j."""
-    return float(s.awaited[i, j] + s.counters[CLOSED] * s.chosen[1, i] * s.chosen[1, j])
+    c = s.counters
+    return float(s.awaited[i, j] / c[AWAITED_UNIT] + c[CLOSED] * s.chosen[1, i] * s.chosen[1, j])
 
 
 @lean_kernel
 def sum_awaited(s: State, i: int) -> float:
     """Σ w a_i over the decisions without a reward."""
-    return float(s.awaited[s.chosen.shape[1], i] + s.counters[CLOSED] * s.chosen[1, i])
+    c, sums = s.counters, s.awaited[s.chosen.shape[1]]
+    return float(sums[i] / c[AWAITED_UNIT] + c[CLOSED] * s.chosen[1, i])
 
 
 @rare_kernel

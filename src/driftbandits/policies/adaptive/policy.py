@@ -24,7 +24,12 @@ from .learning import Parameters, advance, amend, expect, fits, forget, learn
 from .level import fixed_level, level_of
 from .state import (
     ANCHORED,
+    AWAITED,
+    AWAITED_UNIT,
     CENTRED,
+    CHOSEN,
+    CLOSED,
+    DELAYS,
     DETECTIONS,
     DISCOUNT,
     EVIDENCE,
@@ -36,6 +41,7 @@ from .state import (
     ORIGIN,
     PRIOR,
     REMEMBERED,
+    REWARDS_AGED,
     ROWS,
     TRACKER,
     UNIT,
@@ -339,10 +345,14 @@ class AdaptivePolicy(Policy):
             raise StateFileError("the arrays of the experts do not fit each other")
         if (state.facts[:, [WEIGHT, EVIDENCE, UNIT, REMEMBERED, DISCOUNT, PRIOR]] < 0.0).any():
             raise StateFileError("array facts has entries below 0 where there cannot be any")
+        if (state.counters[[DELAYS, REWARDS_AGED, AWAITED, AWAITED_UNIT]] < [0, 0, 0, 1]).any():
+            raise StateFileError("array counters has entries below what is possible")
         return {
             EXPERTS: (1, min(rows) // 2),
             TRACKER: (0, LEVELS - 1),
             FALL_FROM: (0, LEVELS - 1),
             MOVING: (0, 1),
+            CHOSEN: (0, 1),
+            CLOSED: (0, 1),
             **super()._counter_ranges(state),
         }

@@ -39,9 +39,10 @@ DETECTIONS = 23
 DELAYS = 24  # discounted sum of the ages of rewards when they came
 REWARDS_AGED = 25  # discounted number of these rewards
 AWAITED = 26  # expected number of rewards on their way, without that of the round closed last
-CHOSEN = 27  # 1 if an action was chosen for the open round
-CLOSED = 28  # 1 if an action was chosen for the round closed last, and its reward has not come
-COUNTERS = 29
+AWAITED_UNIT = 27  # the unit of ``awaited``; it grows instead of fading the array
+CHOSEN = 28  # 1 if an action was chosen for the open round
+CLOSED = 29  # 1 if an action was chosen for the round closed last, and its reward has not come
+COUNTERS = 30
 
 # Columns of ``facts``, one row per expert.
 WEIGHT = 0  # how well the expert has predicted recent rewards; the weights of a bank sum to one
@@ -116,7 +117,7 @@ class State(NamedTuple):
     features: Array  # (2, d): Σ a_i², and how often a_i was not zero
     rows: Array  # (2, d): the last action, and the last action centred
     centres: Array  # (2, d): zeros, and the mean that is subtracted from the next action
-    awaited: Array  # (d + 1, d), Σ w a aᵀ and Σ w a over actions whose rewards are on their way
+    awaited: Array  # (d + 1, d), AWAITED_UNIT · Σ w a aᵀ and · Σ w a; rewards on their way
     chosen: Array  # (2, d): the actions of CHOSEN and CLOSED
     ahead: Array  # (d, d), room for the inverse that V will have when these rewards have come
     factor: Array  # (d, d), room for a Cholesky factor
@@ -151,7 +152,7 @@ def experts_at(c: float, clock: float) -> int:
 def initial_state(*, dim: int) -> State:
     """A state with one expert in each bank, and without any reward."""
     counters, facts = np.zeros(COUNTERS), np.zeros((2, FACTS))
-    counters[[EXPERTS, VARIANCE, RATIO, INFLATION, FALL]] = 1.0
+    counters[[EXPERTS, VARIANCE, RATIO, INFLATION, FALL, AWAITED_UNIT]] = 1.0
     counters[[TAIL_BELOW, TAIL_ABOVE]] = NORMAL_TAIL
     facts[:, [WEIGHT, EVIDENCE, UNIT, DISCOUNT, PRIOR]] = 1.0
     facts[:, CHANGES] = -1.0
