@@ -87,6 +87,7 @@ class Definition:
     ages: list[float] = field(default_factory=list)  # of rewards, when they came
     awaited: list[tuple[Floats, float]] = field(default_factory=list)  # actions, and w
     closed: Floats | None = None  # the action of the round closed last, if its reward has not come
+    closed_round: float = 0.0
 
     def __post_init__(self) -> None:
         self.variance = 1.0 if self.noise is None else self.noise**2
@@ -218,16 +219,15 @@ class Definition:
 
     def squares(self, away: Floats, j: int) -> Floats:
         """Squared widths of rows, without the level: those of V, and of V + P if rewards wait."""
-        inverse, waiting, awaited = self.inverse(self.moving, j), [], np.zeros(self.dim)
-        if self.waits():
-            waiting = self.awaited + [(a, 1.0) for a in [self.closed] if a is not None]
-        if sum(w for _, w in waiting) >= 1:
+        inverse, awaited = self.inverse(self.moving, j), np.zeros(self.dim)
+        waiting = self.awaited + [(a, 1.0) for a in [self.closed] if a is not None]
+        if self.waits() and sum(w for _, w in waiting) >= 1:
             known, centre = np.flatnonzero(self.present()), self.centre()
             V = self.sums(self.moving, j)[0] + np.diag(self.prior() * self.scales())
             V += np.sum([w * np.outer(a - centre, a - centre) for a, w in waiting], axis=0)
             inverse = np.zeros((self.dim, self.dim))
             inverse[np.ix_(known, known)] = np.linalg.inv(V[np.ix_(known, known)])
-        awaited = awaited + np.sum([w * a * a for a, w in waiting], axis=0)
+            awaited = np.sum([w * a * a for a, w in waiting], axis=0)
         squares = np.einsum("ki,ij,kj->k", away, inverse, away)
         for i in np.flatnonzero(self.present() == 0):
             some = away[:, i] != 0
@@ -297,8 +297,9 @@ class Definition:
             self.learn(a, float(r), float(t))
 
     def learn(self, action: Floats, reward: float, round: float) -> None:
-        self.ages.append(max(0.0, self.clock - round))
-        if self.clock == round:
+        at_once = round == self.closed_round
+        self.ages.append(0.0 if at_once else max(0.0, self.clock - round))
+        if at_once:
             self.closed = None
         if not self.rewards:
             self.origin = reward
@@ -482,16 +483,16 @@ class Definition:
     def waits(self) -> bool:
         return not self.ages or self.delay() >= 1
 
-    def decide(self, action: Floats) -> None:
-        """A decision whose reward comes later; the round closes."""
-        self.advance(1.0)
+    def decide(self, action: Floats, rounds: float = 1.0) -> None:
+        """A decision whose reward comes later; ``rounds`` rounds close."""
+        self.advance(rounds)
         self.closed = action
 
     def wait(self, rounds: float) -> None:
         """The decision closed before is awaited from now on; all fade."""
         if self.closed is not None:
             self.awaited.append((self.closed, 1.0))
-        self.closed = None
+        self.closed, self.closed_round = None, self.clock + 1
         if not self.waits():
             self.awaited = []
         if self.ages:

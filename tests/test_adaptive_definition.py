@@ -14,6 +14,10 @@ from adaptive_streams import assert_close, events
 from driftbandits.core.linalg import symmetric
 from driftbandits.policies.adaptive.linucb import AdaptiveLinUCB
 from driftbandits.policies.adaptive.state import (
+    AWAITED,
+    AWAITED_UNIT,
+    CLOSED,
+    DELAYS,
     EVIDENCE,
     FALL,
     LEAN,
@@ -152,7 +156,7 @@ def test_the_definition_with_rewards_out_of_order_under_a_moving_level() -> None
 
 @pytest.mark.parametrize(("level", "dim"), [(0.0, 1), (0.0, 2), (0.0, 4), (3.0, 3)])
 def test_the_definition_with_rewards_on_their_way(level: float, dim: int) -> None:
-    """Decisions whose rewards come later, or never; in between silences and rewards on time."""
+    """Rewards come at once, later, in the open round, or never; decisions close 1 or 3 rounds."""
     policy, truth, rng = AdaptiveLinUCB(dim=dim), Definition(dim), np.random.default_rng(dim)
     waiting: list[tuple[float, Floats]] = []
     most = 0.0
@@ -160,10 +164,13 @@ def test_the_definition_with_rewards_on_their_way(level: float, dim: int) -> Non
         actions = np.eye(dim)[rng.permutation(dim)] * rng.uniform(0.2, 1.0, (dim, 1))
         assert_close(policy.scores(actions), truth.scores(actions), "scores")
         most = max(most, sum(w for _, w in truth.awaited))
-        decision = policy.decide(actions)
-        truth.decide(actions[decision.index])
+        rounds = 3.0 if t % 8 == 5 else 1.0
+        decision = policy.decide(actions, rounds=rounds)
+        truth.decide(actions[decision.index], rounds)
         if rng.uniform() < 0.8:
-            waiting.append((truth.clock, actions[decision.index]))
+            waiting.append((decision.round, actions[decision.index]))
+        if t % 25 == 12 and policy.round % 1 == 0:
+            waiting.append((policy.round, actions[0]))
         while waiting and (t >= 100 or rng.uniform() < 0.45):
             closed, action = waiting.pop(int(rng.integers(len(waiting))))
             reward = action.sum() + level * np.sin(closed / 5) + 0.1 * rng.standard_normal()
@@ -195,6 +202,58 @@ def test_rewards_that_come_at_once_are_not_awaited() -> None:
     expected = on_time.state()
     for name, array in late.state().items():
         np.testing.assert_array_equal(array, expected[name], err_msg=name)
+
+
+def test_a_reward_of_the_last_decision_comes_at_once_however_long_its_round() -> None:
+    quick, slow, arms = AdaptiveLinUCB(dim=2), AdaptiveLinUCB(dim=2), np.eye(2)
+    for t in range(30):
+        for policy, rounds in ((quick, 1), (slow, 24)):
+            decision = policy.decide(arms, rounds=rounds)
+            policy.update(arms[decision.index], float(t % 3), round=decision.round)
+    for policy in (quick, slow):
+        assert not policy.state()["awaited"].any()
+        assert policy.state()["counters"][[DELAYS, AWAITED, CLOSED]].tolist() == [0, 0, 0]
+
+
+def waiting_policy(rounds: int, dim: int, coordinates: int) -> AdaptiveLinUCB:
+    """A policy that chooses among arms; rewards are five rounds late."""
+    policy, arms, chosen = AdaptiveLinUCB(dim=dim, coordinates=coordinates), np.eye(3, dim), []
+    for t in range(rounds):
+        chosen.append(policy.decide(arms).index)
+        if t >= 5:
+            reward = chosen[t - 5] + np.sin(t)
+            policy.update(arms[chosen[t - 5]], reward, round=t - 4)
+    return policy
+
+
+def test_the_expected_number_of_rewards_is_the_weight_of_their_actions() -> None:
+    """Also after the unit of the sums has been reset (every 500 rounds or so)."""
+    for rounds in range(8, 1200, 37):
+        state = waiting_policy(rounds, 3, 3).state()
+        counters, awaited = state["counters"], state["awaited"]
+        expected = counters[AWAITED] * counters[AWAITED_UNIT]
+        assert 1 < counters[AWAITED] < 6
+        np.testing.assert_allclose(np.trace(awaited[:3]), expected, rtol=1e-12)
+        np.testing.assert_allclose(awaited[3].sum(), expected, rtol=1e-12)
+
+
+def test_a_widened_policy_still_awaits_its_rewards() -> None:
+    wider, wide = waiting_policy(40, 3, 5).widened(dim=5), waiting_policy(40, 5, 5)
+    actions = np.random.default_rng(1).standard_normal((6, 5))
+    for _ in range(3):
+        assert_close(wider.scores(actions), wide.scores(actions), "scores")
+        for policy in (wider, wide):
+            policy.advance()
+
+
+def test_a_forgotten_coordinate_is_not_awaited() -> None:
+    policy = waiting_policy(40, 3, 3)
+    before = policy.state()
+    policy.forget([1])
+    after = policy.state()
+    assert (before["awaited"][:, 1] != 0).any()
+    for sums in (after["awaited"][1], after["awaited"][:, 1], after["chosen"][:, 1]):
+        assert not sums.any()
 
 
 def test_after_a_long_silence_nothing_is_awaited() -> None:

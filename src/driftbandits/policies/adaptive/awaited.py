@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel, rare_kernel
 from ...core.linalg import cholesky, inverse_from_rows, inverse_rows, scale
 from ...least_squares.forgetting import LARGEST_UNIT
@@ -29,6 +30,7 @@ from .state import (
     AWAITED_UNIT,
     CHOSEN,
     CLOSED,
+    CLOSED_ROUND,
     DELAYS,
     REWARDS_AGED,
     UNIT,
@@ -40,12 +42,15 @@ SHORTEST_DELAY = 1.0  # rounds; with a shorter mean delay, hardly any reward is 
 
 @lean_kernel
 def count_delay(s: State, age: float, memory: float) -> None:
-    """Add a reward of this age to the mean delay D, which has a memory of so many rewards."""
-    kept = 1.0 - 1.0 / memory
-    s.counters[DELAYS] = kept * s.counters[DELAYS] + max(age, 0.0)
-    s.counters[REWARDS_AGED] = kept * s.counters[REWARDS_AGED] + 1.0
-    if age == 0.0:
-        s.counters[CLOSED] = 0.0
+    """Add a reward of this age to the mean delay D, which has a memory of so many rewards.
+
+    A reward of the decision closed last comes at once, even if the clock has moved by many rounds.
+    """
+    c, kept, delay = s.counters, 1.0 - 1.0 / memory, max(age, 0.0)
+    if abs(c[CLOCK] - age - c[CLOSED_ROUND]) < 0.5:
+        c[CLOSED], delay = 0.0, 0.0
+    c[DELAYS] = kept * c[DELAYS] + delay
+    c[REWARDS_AGED] = kept * c[REWARDS_AGED] + 1.0
 
 
 @lean_kernel
@@ -106,7 +111,7 @@ def await_rewards(s: State, rounds: float, discount: float) -> None:
         _fade(s, (discount * going) ** rounds)
     for i in range(dim):
         s.chosen[1, i] = s.chosen[0, i]
-    c[CLOSED], c[CHOSEN] = c[CHOSEN], 0.0
+    c[CLOSED], c[CHOSEN], c[CLOSED_ROUND] = c[CHOSEN], 0.0, c[CLOCK] + 1.0
 
 
 @lean_kernel

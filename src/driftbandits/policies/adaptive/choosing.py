@@ -175,6 +175,8 @@ def unknown_square(s: State, i: int, entry: float, variance: float) -> float:
     """
     if is_zero(entry):
         return 0.0
+    if not any_awaited(s):
+        return variance
     return variance / (1.0 + variance * square_awaited(s, i, i) / (entry * entry))
 
 

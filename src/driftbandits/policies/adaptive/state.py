@@ -42,7 +42,8 @@ AWAITED = 26  # expected number of rewards on their way, without that of the rou
 AWAITED_UNIT = 27  # the unit of ``awaited``; it grows instead of fading the array
 CHOSEN = 28  # 1 if an action was chosen for the open round
 CLOSED = 29  # 1 if an action was chosen for the round closed last, and its reward has not come
-COUNTERS = 30
+CLOSED_ROUND = 30  # the round closed last, as its reward will name it
+COUNTERS = 31
 
 # Columns of ``facts``, one row per expert.
 WEIGHT = 0  # how well the expert has predicted recent rewards; the weights of a bank sum to one
