@@ -266,3 +266,23 @@ def test_after_a_long_silence_nothing_is_awaited() -> None:
     policy.advance(rounds=10_000)
     assert not policy.state()["awaited"].any()
     assert np.isfinite(policy.scores(actions)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("longer", [1e3, 1e9, 1e18])
+def test_actions_on_their_way_may_be_much_longer_than_those_before(
+    scale: float, longer: float
+) -> None:
+    actions = scale * np.random.default_rng(0).standard_normal((4, 6))
+    policy = AdaptiveLinUCB(dim=6)
+    first = policy.decide(actions)
+    policy.advance(rounds=3)
+    policy.update(actions[first.index], 1.0, round=first.round)
+    unaware = policy.copy()
+    for action in actions[:2]:
+        policy.decide(longer * action[None])
+    unaware.advance(rounds=2)
+    widths, before = policy.widths(longer * actions), unaware.widths(longer * actions)
+    assert np.isfinite(widths).all()
+    assert (widths <= before * (1 + 1e-6)).all()
+    assert np.isfinite(policy.decide(longer * actions).scores).all()

@@ -37,6 +37,9 @@ from .state import (
     State,
 )
 
+# If the mean square of a feature is larger by this factor while rewards are on their way, it sets the
+# feature's scale: else Λ would be lost by rounding.
+MOST_SPREAD = 1e6
 SHORTEST_DELAY = 1.0  # rounds; with a shorter mean delay, hardly any reward is on its way
 
 
@@ -133,11 +136,13 @@ def look_ahead(s: State, e: int, centre: Array, variance: float) -> None:
     """Write the inverse of V + P to ``ahead``, for expert ``e`` and the ``centre`` ā of its bank.
 
     ``variance`` is `prior_variance`: Λ is in place. As in `invert`, the factor is in units of the
-    features' scales.
+    features' scales. Only features that have been seen with a reward have a scale.
     """
     dim, scales, unit, count = s.factor.shape[0], s.images[e], s.facts[e, UNIT], number_awaited(s)
     for i in range(dim):
-        across = mean_square(s, i)
+        across, ahead = mean_square(s, i), square_awaited(s, i, i) / count
+        if across > 0.0 and ahead > MOST_SPREAD * across:
+            across = ahead
         scales[i] = np.sqrt(variance / across) if across > 0.0 else 0.0
     for i in range(dim):
         row, shift = s.factor[i], sum_awaited(s, i) - count * centre[i]
