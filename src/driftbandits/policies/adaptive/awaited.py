@@ -37,8 +37,8 @@ from .state import (
     State,
 )
 
-# If the mean square of a feature is larger by this factor while rewards are on their way, it sets the
-# feature's scale: else Λ would be lost by rounding.
+# If the mean square of a feature is larger by this factor in P than in V, P sets the scale of the
+# feature. Otherwise, rounding would lose Λ.
 MOST_SPREAD = 1e6
 SHORTEST_DELAY = 1.0  # rounds; with a shorter mean delay, hardly any reward is on its way
 
