@@ -223,11 +223,14 @@ class Definition:
         waiting = self.awaited + [(a, 1.0) for a in [self.closed] if a is not None]
         if self.waits() and sum(w for _, w in waiting) >= 1:
             known, centre = np.flatnonzero(self.present()), self.centre()
-            V = self.sums(self.moving, j)[0] + np.diag(self.prior() * self.scales())
+            count = sum(w for _, w in waiting)
+            ahead = np.sum([w * a * a for a, w in waiting], axis=0) / count
+            scales = np.maximum(self.scales(), ahead)
+            V = self.sums(self.moving, j)[0] + np.diag(self.prior() * scales)
             V += np.sum([w * np.outer(a - centre, a - centre) for a, w in waiting], axis=0)
             inverse = np.zeros((self.dim, self.dim))
             inverse[np.ix_(known, known)] = np.linalg.inv(V[np.ix_(known, known)])
-            awaited = np.sum([w * a * a for a, w in waiting], axis=0)
+            awaited = ahead * count
         squares = np.einsum("ki,ij,kj->k", away, inverse, away)
         for i in np.flatnonzero(self.present() == 0):
             some = away[:, i] != 0

@@ -247,13 +247,33 @@ def test_a_widened_policy_still_awaits_its_rewards() -> None:
 
 
 def test_a_forgotten_coordinate_is_not_awaited() -> None:
-    policy = waiting_policy(40, 3, 3)
+    policy, arm = waiting_policy(40, 3, 3), np.eye(3)[[1]]
+    policy.decide(arm)
+    policy.select(arm)
     before = policy.state()
     policy.forget([1])
     after = policy.state()
-    assert (before["awaited"][:, 1] != 0).any()
+    assert before["awaited"][:, 1].any()
+    assert before["chosen"][:, 1].all()
     for sums in (after["awaited"][1], after["awaited"][:, 1], after["chosen"][:, 1]):
         assert not sums.any()
+
+
+def test_a_reward_of_the_open_round_is_not_awaited_after_it() -> None:
+    policy = waiting_policy(40, 3, 3)
+    decision = policy.decide(np.eye(3), rounds=0)
+    policy.update(np.eye(3)[decision.index], 1.0, round=decision.round)
+    policy.advance()
+    assert policy.state()["counters"][CLOSED] == 0
+
+
+def test_a_reward_of_another_fraction_of_a_round_is_another_one() -> None:
+    policy = waiting_policy(40, 3, 3)
+    first, second = (policy.decide(np.eye(3), rounds=0.25) for _ in range(2))
+    policy.update(np.eye(3)[first.index], 1.0, round=first.round)
+    assert policy.state()["counters"][CLOSED] == 1
+    policy.update(np.eye(3)[second.index], 1.0, round=second.round)
+    assert policy.state()["counters"][CLOSED] == 0
 
 
 def test_after_a_long_silence_nothing_is_awaited() -> None:
@@ -269,12 +289,13 @@ def test_after_a_long_silence_nothing_is_awaited() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-@pytest.mark.parametrize("longer", [1e3, 1e9, 1e18])
+@pytest.mark.parametrize("longer", [1e2, 1e3, 1e9, 1e18])
+@pytest.mark.parametrize("noise", [None, 1e-6])
 def test_actions_on_their_way_may_be_much_longer_than_those_before(
-    scale: float, longer: float
+    scale: float, longer: float, noise: float | None
 ) -> None:
     actions = scale * np.random.default_rng(0).standard_normal((4, 6))
-    policy = AdaptiveLinUCB(dim=6)
+    policy = AdaptiveLinUCB(dim=6, noise=noise)
     first = policy.decide(actions)
     policy.advance(rounds=3)
     policy.update(actions[first.index], 1.0, round=first.round)

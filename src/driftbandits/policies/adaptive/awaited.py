@@ -10,8 +10,8 @@ of it: after k rounds (D/(1 + D))^k if delays are geometric with mean D, the mea
 rewards. Also, w fades as the weights of the expert in force, since a late reward gets the weight
 that its round then has. So P is a sum that fades, and a reward that never comes leaves it too.
 
-A choice becomes a decision when its round closes. It enters P if no reward comes until the next
-round closes. So a reward that comes at once is never awaited, and asking again changes nothing.
+A choice becomes a decision when its round closes. From then on it is awaited, with w = 1 until the
+clock moves again, unless its reward comes at once. So asking again changes nothing.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ from .state import (
     State,
 )
 
-# If the mean square of a feature is larger by this factor in P than in V, P sets the scale of the
-# feature. Otherwise, rounding would lose Λ.
-MOST_SPREAD = 1e6
-SHORTEST_DELAY = 1.0  # rounds; with a shorter mean delay, hardly any reward is on its way
+# Rounds. If every round has a decision, hardly any reward is on its way with a shorter mean delay.
+SHORTEST_DELAY = 1.0
+SAME_ROUND = 1e-9  # rounds differ by less than this, relative to the clock, only by rounding
 
 
 @lean_kernel
@@ -48,10 +47,14 @@ def count_delay(s: State, age: float, memory: float) -> None:
     """Add a reward of this age to the mean delay D, which has a memory of so many rewards.
 
     A reward of the decision closed last comes at once, even if the clock has moved by many rounds.
+    Neither that decision nor one of the open round is awaited once a reward of its round has come.
     """
     c, kept, delay = s.counters, 1.0 - 1.0 / memory, max(age, 0.0)
-    if abs(c[CLOCK] - age - c[CLOSED_ROUND]) < 0.5:
+    round, least = c[CLOCK] - age, SAME_ROUND * (c[CLOCK] + 1.0)
+    if abs(round - c[CLOSED_ROUND]) < least:
         c[CLOSED], delay = 0.0, 0.0
+    if abs(round - c[CLOCK] - 1.0) < least:
+        c[CHOSEN] = 0.0
     c[DELAYS] = kept * c[DELAYS] + delay
     c[REWARDS_AGED] = kept * c[REWARDS_AGED] + 1.0
 
@@ -64,7 +67,7 @@ def waits(s: State) -> bool:
 
 @lean_kernel
 def number_awaited(s: State) -> float:
-    """Expected number of rewards on their way, with that of the round closed last."""
+    """Expected number of rewards on their way; 0 while rewards come at once."""
     return float(s.counters[AWAITED] + s.counters[CLOSED]) if waits(s) else 0.0
 
 
@@ -136,14 +139,13 @@ def look_ahead(s: State, e: int, centre: Array, variance: float) -> None:
     """Write the inverse of V + P to ``ahead``, for expert ``e`` and the ``centre`` ā of its bank.
 
     ``variance`` is `prior_variance`: Λ is in place. As in `invert`, the factor is in units of the
-    features' scales. Only features that have been seen with a reward have a scale.
+    features' scales. If the actions on their way are longer, these set the scale: else Λ would be
+    lost by rounding. Features that have not been seen with a reward have no scale.
     """
     dim, scales, unit, count = s.factor.shape[0], s.images[e], s.facts[e, UNIT], number_awaited(s)
     for i in range(dim):
-        across, ahead = mean_square(s, i), square_awaited(s, i, i) / count
-        if across > 0.0 and ahead > MOST_SPREAD * across:
-            across = ahead
-        scales[i] = np.sqrt(variance / across) if across > 0.0 else 0.0
+        across = max(mean_square(s, i), square_awaited(s, i, i) / count)
+        scales[i] = np.sqrt(variance / across) if s.features[1, i] > 0.0 else 0.0
     for i in range(dim):
         row, shift = s.factor[i], sum_awaited(s, i) - count * centre[i]
         for j in range(i, dim):
