@@ -1,7 +1,7 @@
 """Many events in one compiled call: one function checks them all, another runs them.
 
 Every event does what its own entry point does (`driftbandits.core.entry_points`), in the same
-order: fits, prepare, choose, advance, learn. So the bits are the same.
+order: fits, prepare, choose, expect, advance, learn. So the bits are the same.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel, rare_kernel
-from ...core.linalg import cholesky, inverse_from_rows, inverse_rows, scale
+from ...core.linalg import scale
 from ...least_squares.forgetting import LARGEST_UNIT
 from .bank import mean_square
-from .inverses import multiply
+from .inverses import inverse_in_units
 from .state import (
     AWAITED,
     AWAITED_UNIT,
@@ -43,8 +43,8 @@ SAME_ROUND = 1e-9  # rounds differ by less than this, relative to the clock, onl
 
 
 @lean_kernel
-def count_delay(s: State, age: float, memory: float) -> None:
-    """Add a reward of this age to the mean delay D, which has a memory of so many rewards.
+def note_arrival(s: State, age: float, memory: float) -> None:
+    """Add the age of a reward to the mean delay D, which has a memory of so many rewards.
 
     A reward of the decision closed last comes at once, even if the clock has moved by many rounds.
     Neither that decision nor one of the open round is awaited once a reward of its round has come.
@@ -151,8 +151,4 @@ def look_ahead(s: State, e: int, centre: Array, variance: float) -> None:
         for j in range(i, dim):
             entry = square_awaited(s, i, j) - centre[i] * sum_awaited(s, j) - shift * centre[j]
             row[j] = (s.grams[e, 0, i, j] + unit * entry) * (scales[i] * scales[j])
-    cholesky(s.factor, unit, s.factor)
-    inverse_rows(s.factor, s.ahead)
-    for i in range(dim):
-        multiply(s.ahead[i, : i + 1], scales)
-    inverse_from_rows(s.ahead)
+    inverse_in_units(s, unit, scales, s.ahead)

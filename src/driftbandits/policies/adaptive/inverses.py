@@ -35,29 +35,35 @@ def invert(s: State, e: int, variance: float) -> None:
 
 
 @row_kernel
-def multiply(row: Array, factors: Array) -> None:
+def _multiply(row: Array, factors: Array) -> None:
     """row ← row · factors, entry by entry."""
     for j in range(row.size):
         row[j] *= factors[j]
 
 
 @lean_kernel
-def _invert_gram(s: State, e: int, priors: Array) -> None:
-    """Compute V⁻¹, θ and slopes of expert ``e``; ``priors`` are 1/Λ, replaced by their roots.
+def inverse_in_units(s: State, unit: float, scales: Array, inverse: Array) -> None:
+    """inverse ← diag(scales) (F + unit · I)⁻¹ diag(scales), for the matrix F in ``factor``.
 
-    The factor is in units of the features' scales: there Λ is a multiple of the identity.
+    The features' scales are the units: in them, Λ is a multiple of the identity.
     """
+    cholesky(s.factor, unit, s.factor)
+    inverse_rows(s.factor, inverse)
+    for i in range(scales.size):
+        _multiply(inverse[i, : i + 1], scales)
+    inverse_from_rows(inverse)
+
+
+@lean_kernel
+def _invert_gram(s: State, e: int, priors: Array) -> None:
+    """Compute V⁻¹, θ and slopes of expert ``e``; ``priors`` are 1/Λ, replaced by their roots."""
     dim, inverse, scales = priors.size, s.inverses[e], priors
     for i in range(dim):
         scales[i] = np.sqrt(priors[i])
     for i in range(dim):
         for j in range(i, dim):
             s.factor[i, j] = s.grams[e, 0, i, j] * (scales[i] * scales[j])
-    cholesky(s.factor, s.facts[e, UNIT], s.factor)
-    inverse_rows(s.factor, inverse)
-    for i in range(dim):
-        multiply(inverse[i, : i + 1], scales)
-    inverse_from_rows(inverse)
+    inverse_in_units(s, s.facts[e, UNIT], scales, inverse)
     sum_rows(s.moments[e, 0], inverse, s.thetas[e])
     sum_rows(s.offsets[e, 0], inverse, s.slopes[e])
 

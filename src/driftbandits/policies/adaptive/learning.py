@@ -11,7 +11,7 @@ from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
 from .amending import change_noise, change_reward, forget_along, predict_again
-from .awaited import await_rewards, count_delay, note_choice
+from .awaited import await_rewards, note_arrival, note_choice
 from .bank import (
     absorb,
     memory_of,
@@ -138,7 +138,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     """Judge the experts by their predictions, then let all of them learn the reward."""
     if s.counters[OBSERVATIONS] == 0.0:
         s.counters[ORIGIN] = reward
-    count_delay(s, age, p.noise_memory)
+    note_arrival(s, age, p.noise_memory)
     notice(s, action)
     mend(s, p.coordinates, p.ridge)
     banks = 2 if centre(s, action, age) else 1
