@@ -41,6 +41,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "centred bank at the first sign": {"conviction": 0.0},
     "centred bank at 2 nats": {"conviction": 2.0},
     "falls are taken for the level": {"doubt": 1e12},
+    "no jumps": {"jump": 1e12},
+    "jumps of half the variance": {"jump": 6.0},
     "no curiosity": {"curiosity": 0.0},
     "twice the curiosity": {"curiosity": 1.0},
     "no audits": {"audit_every": 1e9},

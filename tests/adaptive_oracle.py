@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class Seen:
     reward: float  # minus the first reward
     x: Floats | None
     y: float
+    counted: float  # the round as the running means count it; −∞: before the last jump
 
     def row(self, bank: int) -> tuple[Floats | None, float]:
         return (self.action, self.reward) if bank == ANCHORED else (self.x, self.y)
@@ -84,6 +85,8 @@ class Definition:
     fall: float = 1.0
     fall_from: int = 0
     looks: int = 0
+    jumps: list[float] = field(default_factory=list)  # error of the reward that showed each jump
+    since: float = 0.0  # the round of the rewards from which the running means started anew
     ages: list[float] = field(default_factory=list)  # of rewards, when they came
     awaited: list[tuple[Floats, float]] = field(default_factory=list)  # actions, and w
     closed: Floats | None = None  # the action of the round closed last, if its reward has not come
@@ -91,6 +94,7 @@ class Definition:
 
     def __post_init__(self) -> None:
         self.variance = 1.0 if self.noise is None else self.noise**2
+        self.earlier = np.zeros(self.dim)  # θ of the last centred expert before the last reward
         self.actions: list[Floats] = []  # including the one that is being learned
         self.trust = np.full(5, 0.2)  # in the running means
         self.banks = [[Expert([(0.0, 1.0)], 1.0, np.zeros(self.dim))] for _ in range(2)]
@@ -174,7 +178,7 @@ class Definition:
 
     def mean(self, h: int, round: float) -> tuple[float, float, Floats]:
         """Count, mean reward and mean action, discounted by the distance from a round."""
-        kept = [self.kept_in_mean(h, round, o.round) for o in self.seen]
+        kept = [self.kept_in_mean(h, round, o) for o in self.seen]
         count = float(np.sum(kept))
         if count == 0:
             return 0.0, 0.0, np.zeros(self.dim)
@@ -182,19 +186,52 @@ class Definition:
         action = np.sum([k * o.action for k, o in zip(kept, self.seen, strict=True)], axis=0)
         return count, reward, action / count
 
-    def kept_in_mean(self, h: int, round: float, other: float) -> float:
-        """The weight of another round in the mean for a round, which may be out of order."""
+    def kept_in_mean(self, h: int, round: float, other: Seen) -> float:
+        """The weight of a reward in the mean for a round, which may be out of order."""
         discount = 1 - 1 / LEVEL_MEMORIES[h]
         if round >= self.latest():
-            return float(discount ** (round - other))
-        kept = float(discount ** abs(math.floor(round) - math.floor(other)))
-        return kept if kept >= 1e-4 and self.is_near(other) else 0.0
+            return float(discount ** (round - other.counted))
+        kept = float(discount ** abs(math.floor(round) - math.floor(other.round)))
+        same_side = self.is_since(round) == self.is_since(other.round)
+        return kept if kept >= 1e-4 and self.is_near(other.round) and same_side else 0.0
+
+    def is_since(self, round: float) -> bool:
+        """Whether a round is not before the last jump."""
+        return math.floor(round) >= self.since
 
     def is_near(self, round: float) -> bool:
         return math.floor(self.latest()) - math.floor(round) < 512
 
     def latest(self) -> float:
         return max([0.0, *(o.round for o in self.seen)])
+
+    def notice_jump(self, action: Floats, reward: float, round: float) -> None:
+        """Let the running means start anew if only the latest round predicts this reward."""
+        latest = self.latest()
+        of_round = [o for o in self.seen if math.floor(o.round) == math.floor(latest)]
+        means = [self.mean(h, latest) for h in range(5)]
+        if round < latest or not of_round:
+            return
+        theta, inverse = self.earlier, self.inverse(CENTRED, len(self.banks[CENTRED]) - 1)
+
+        def error(count: float, mean: float, centre: Floats) -> float:
+            return float(reward - mean - (action - centre) @ theta)
+
+        def square(count: float, mean: float, centre: Floats) -> float:
+            scale = 1 + 1 / count + (action - centre) @ inverse @ (action - centre)
+            return error(count, mean, centre) ** 2 / (self.variance * float(scale))
+
+        rewards = [o.reward for o in of_round]
+        centre = np.mean([o.action for o in of_round], axis=0)
+        missed = all(square(*mean) > 12 for mean in means)
+        if missed and square(len(rewards), float(np.mean(rewards)), centre) < 4:
+            self.jumps.append(error(*means[self.tracker]))
+            self.fall = 1.0 if self.jumps[-1] > 0 else math.inf
+            self.since = math.floor(latest)
+            self.seen = [
+                replace(o, counted=latest if self.is_since(o.round) else -math.inf)
+                for o in self.seen
+            ]
 
     # --- Choosing -------------------------------------------------------------------------------
 
@@ -310,6 +347,7 @@ class Definition:
         self.actions.append(action)
         new = bool(((action != 0) & ~known).any())
         self.restore_due(new)
+        self.notice_jump(action, reward - self.origin, round)
         observed, inflation = self.observe(action, reward - self.origin, round)
         banks = [ANCHORED] if observed.x is None else [ANCHORED, CENTRED]
         predictions = [self.predict(observed, bank) for bank in banks]
@@ -327,6 +365,7 @@ class Definition:
         self.moment += 0.5 * p.leverage[x] * p.raw[x] / (1 + p.spread[x])
         if self.moving and self.precision > 1:
             self.moment, self.precision = self.moment / self.precision, 1.0
+        self.earlier = self.estimate(CENTRED, len(self.banks[CENTRED]) - 1)
         self.seen.append(observed)
         for bank in banks:
             for expert, spread in zip(self.banks[bank], predictions[bank].spread, strict=True):
@@ -339,14 +378,14 @@ class Definition:
     def observe(self, action: Floats, reward: float, round: float) -> tuple[Seen, float]:
         """The observation in the forms of both banks, and F."""
         count, mean, centre = self.mean(self.tracker, round)
+        counted = round if self.is_since(round) else -math.inf
         if count == 0 or not self.is_near(round):
-            return Seen(round, action, reward, None, 0.0), 1.0
+            return Seen(round, action, reward, None, 0.0, counted), 1.0
         # The centre is the same as in `choose`: it does not move until a reward arrives.
         inflation = 1 + 1 / count
         scale = math.sqrt(inflation)
-        return Seen(round, action, reward, (action - centre) / scale, (reward - mean) / scale), (
-            inflation
-        )
+        x, y = (action - centre) / scale, (reward - mean) / scale
+        return Seen(round, action, reward, x, y, counted), inflation
 
     def predict(self, observed: Seen, bank: int) -> Prediction:
         x, y = observed.row(bank)

@@ -28,7 +28,7 @@ from ..kept import drawn
 from .afterwards import AFTERWARDS
 from .aside import ASIDE
 from .choosing import CHOOSING
-from .drawn_levels import DRAWN_LEVELS
+from .drawn_levels import DRAWN_LEVELS, JUMPING_LEVELS
 from .everyday import EVERYDAY
 from .outlying import OUTLYING
 from .place import Place
@@ -41,6 +41,7 @@ GROUPS = {
     "Levels, scales and launches": EVERYDAY,
     "Set apart": ASIDE,
     "Moving levels drawn at random": DRAWN_LEVELS,
+    "Jumping levels drawn at random": JUMPING_LEVELS,
 }
 RESULTS = Path(__file__).parents[2] / "results"
 SEED = 0

@@ -10,6 +10,7 @@ from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
+from ...core.linalg import copy
 from .amending import change_noise, change_reward, forget_along, predict_again
 from .awaited import await_rewards, note_arrival, note_choice
 from .bank import (
@@ -22,6 +23,7 @@ from .bank import (
     weight_of,
 )
 from .inverses import invert, mend, restore
+from .jumps import notice_jump
 from .level import (
     apply_level,
     centre,
@@ -78,6 +80,7 @@ class Parameters(NamedTuple):
     ridge: float
     conviction: float
     doubt: float
+    jump: float
     audit_every: float
     audit_radius: float
     curiosity: float
@@ -141,6 +144,8 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     note_arrival(s, age, p.noise_memory)
     notice(s, action)
     mend(s, p.coordinates, p.ridge)
+    if p.provisional == 0.0:
+        notice_jump(s, action, reward, age, p.jump)
     banks = 2 if centre(s, action, age) else 1
     residual = predict_all(s, banks, reward)
     settled, known = p.provisional == 0.0, p.known > 0.0
@@ -157,6 +162,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     measure_ratio(s, x, level_of(s, bank))
     learn_level(s, anchored)
     loosen(s)
+    copy(s.thetas[2 * int(s.counters[EXPERTS]) - 2 + CENTRED], s.earlier)
     for bank in range(banks):
         y = seen_by(s, bank, reward)
         for j in range(int(s.counters[EXPERTS])):

@@ -7,6 +7,10 @@ means are taken around s:
     Σ_t δ_h^|s − t| (1, r_t, a_t)      over the rewards of the rounds t that have arrived
 
 For this, the sums of the last PAST rounds are kept apart. Parts of rounds do not count here.
+
+When the level jumps, the running means start anew with the rewards of the round SINCE
+(`driftbandits.policies.adaptive.jumps`). From then on, rewards of earlier rounds do not enter them,
+and a mean around another round holds only rewards from the same side of the jump.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from .state import (
     PAST_REWARDS,
     PAST_SUMS,
     SHORTEST_LEVEL,
+    SINCE,
     SUMS,
     TRACKED,
     TRACKED_REWARDS,
@@ -96,10 +101,16 @@ def find_means(s: State, time: float) -> bool:
     behind = np.floor(s.counters[LATEST]) - np.floor(time)
     if behind >= PAST:
         return False
+    jump = np.floor(s.counters[LATEST]) - s.counters[SINCE]  # so many rounds ago
+    oldest, newest = PAST, -1
+    if behind <= jump:
+        oldest = int(min(float(PAST), jump + 1.0))
+    else:
+        newest = int(jump)
     for h in range(LEVELS):
         clear(s.trackers[LEVELS + h])
-        _gather(s, h, int(behind), PAST, 1)
-        _gather(s, h, int(behind) - 1, -1, -1)
+        _gather(s, h, int(behind), oldest, 1)
+        _gather(s, h, int(behind) - 1, newest, -1)
     return True
 
 
@@ -127,7 +138,7 @@ def add_to_means(s: State, action: Array, reward: float, age: float, sign: float
     """Add a reward to the running means, or take it out if ``sign`` is −1."""
     time, y = s.counters[CLOCK] - age, reward - s.counters[ORIGIN]
     behind = max(0.0, s.counters[LATEST] - time)
-    for h in range(LEVELS):
+    for h in range(LEVELS if np.floor(time) >= s.counters[SINCE] else 0):
         mean, weight = s.trackers[h], sign
         if behind > 0.0:
             weight *= level_discount(h) ** behind

@@ -66,6 +66,7 @@ CONSTANTS = (
     "ridge",
     "conviction",
     "doubt",
+    "jump",
     "audit_every",
     "audit_radius",
     "curiosity",
@@ -119,6 +120,9 @@ class AdaptivePolicy(Policy):
         doubt: Odds that rewards fell faster than a level does, above which the anchored bank takes
             over and tries other actions. This costs a few trials. But if an action's fall is
             mistaken for a fall of the level, every round costs the gap.
+        jump: The level has jumped if all running means miss a reward by more than √jump predicted
+            standard deviations, and the latest round misses it by less than √(jump/3). With less,
+            fast swings and chance are taken for jumps.
         audit_every: One round in this many is an audit. Frequent audits find an arm that has become
             better sooner. An audit can only try what the auditor has forgotten.
         audit_radius: Widths in audits, relative to those in other rounds.
@@ -147,6 +151,7 @@ class AdaptivePolicy(Policy):
     ridge: float = 0.1
     conviction: float = 1.0
     doubt: float = 100.0
+    jump: float = 12.0
     audit_every: float = 10.0
     audit_radius: float = 0.4
     curiosity: float = 0.5
@@ -291,7 +296,7 @@ class AdaptivePolicy(Policy):
             non_negative(name, getattr(self, name))
         for name in ("share", "never", "false_alarms"):
             open_unit(name, getattr(self, name))
-        for name in ("ridge", "doubt", "audit_every", "noise_memory", "tail_memory"):
+        for name in ("ridge", "doubt", "jump", "audit_every", "noise_memory", "tail_memory"):
             positive(name, getattr(self, name))
             if name != "ridge" and not getattr(self, name) > 1:
                 raise ValueError(f"{name} must be more than 1, got {getattr(self, name)!r}")

@@ -34,16 +34,17 @@ INFLATION = 19  # F, variance of a centred reward in units of σ²
 FALL = 20  # odds that rewards have fallen below the running mean FALL_FROM
 FALL_FROM = 21
 BEHIND = 22  # rounds from the round of the last reward to LATEST; 0 if rewards come in order
-DETECTIONS = 23
+SINCE = 23  # the running means hold the rewards since this round, when the level jumped
+DETECTIONS = 24
 # Delays: the rewards that are on their way.
-DELAYS = 24  # discounted sum of the ages of rewards when they came
-REWARDS_AGED = 25  # discounted number of these rewards
-AWAITED = 26  # expected number of rewards on their way, without that of the round closed last
-AWAITED_UNIT = 27  # the unit of ``awaited``; it grows instead of fading the array
-CHOSEN = 28  # 1 if an action was chosen for the open round
-CLOSED = 29  # 1 if an action was chosen for the round closed last, and its reward has not come
-CLOSED_ROUND = 30  # the round closed last, as its reward will name it
-COUNTERS = 31
+DELAYS = 25  # discounted sum of the ages of rewards when they came
+REWARDS_AGED = 26  # discounted number of these rewards
+AWAITED = 27  # expected number of rewards on their way, without that of the round closed last
+AWAITED_UNIT = 28  # the unit of ``awaited``; it grows instead of fading the array
+CHOSEN = 29  # 1 if an action was chosen for the open round
+CLOSED = 30  # 1 if an action was chosen for the round closed last, and its reward has not come
+CLOSED_ROUND = 31  # the round closed last, as its reward will name it
+COUNTERS = 32
 
 # Columns of ``facts``, one row per expert.
 WEIGHT = 0  # how well the expert has predicted recent rewards; the weights of a bank sum to one
@@ -111,6 +112,7 @@ class State(NamedTuple):
     inverses: Array  # (2J, d, d), V_j⁻¹
     thetas: Array  # (2J, d), V_j⁻¹ Σ w y x: the estimate at level zero
     slopes: Array  # (2J, d), V_j⁻¹ Σ w x: the estimate at level μ is thetas − μ slopes
+    earlier: Array  # (d,), θ of the last centred expert before the last reward
     images: Array  # (2J, d), V_j⁻¹x of the last row, in stored units
     copies: Array  # (2J, LOG, 2), logs of overwritings [clock, source], each a ring
     trackers: Array  # (2 LEVELS, SUMS + d), the running means, and means around a past round
@@ -171,6 +173,7 @@ def initial_state(*, dim: int) -> State:
         inverses=np.zeros((2, dim, dim)),
         thetas=np.zeros((2, dim)),
         slopes=np.zeros((2, dim)),
+        earlier=np.zeros(dim),
         images=np.zeros((2, dim)),
         copies=np.zeros((2, LOG, 2)),
         trackers=trackers,
@@ -197,6 +200,7 @@ def widened(state: State, dim: int) -> State:
         inverses=padded(state.inverses, rows, dim, dim),
         thetas=padded(state.thetas, rows, dim),
         slopes=padded(state.slopes, rows, dim),
+        earlier=padded(state.earlier, dim),
         images=padded(state.images, rows, dim),
         trackers=padded(state.trackers, 2 * LEVELS, SUMS + dim),
         past=padded(state.past, PAST, PAST_SUMS + dim),
