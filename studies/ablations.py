@@ -27,7 +27,7 @@ from .front_page import replaced
 
 NAME = "ablations"
 RESULTS = Path(__file__).parents[1] / "results" / NAME
-PAGE = Path("docs/explanation/adaptive.md")
+PAGE = Path("docs/results/adaptive.md")
 MARKS = {
     "begin": "<!-- ablations: written by `python -m studies ablations` -->",
     "end": "<!-- /ablations -->",

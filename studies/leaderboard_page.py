@@ -24,7 +24,7 @@ from .front_page import replaced
 
 PAGE = Path("docs/results/leaderboard.md")
 CHOOSING = Path("docs/how-to/choosing-a-policy.md")
-ADAPTIVE = Path("docs/explanation/adaptive.md")
+ADAPTIVE = Path("docs/results/adaptive.md")
 PICTURES = ("leaderboard.png", "leaderboard-twice.png")
 OURS = "AdaptiveLinUCB"
 

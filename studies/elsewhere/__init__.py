@@ -1,1 +1,1 @@
-"""Environments outside the leaderboard, for docs/explanation/adaptive.md."""
+"""Environments outside the leaderboard, for docs/results/adaptive.md."""

@@ -1,6 +1,6 @@
 """Environments that were looked at when the constants of `AdaptiveLinUCB` were fixed.
 
-Titles and order are as in the table of docs/explanation/adaptive.md.
+Titles and order are as in the table of docs/results/adaptive.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Environments that were looked at while the constants of `AdaptiveLinUCB` were chosen.
 
-Titles and order are as in the table of docs/explanation/adaptive.md.
+Titles and order are as in the table of docs/results/adaptive.md.
 """
 
 from __future__ import annotations

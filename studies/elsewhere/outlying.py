@@ -1,7 +1,7 @@
 """Rewards that are mostly similar and sometimes very different.
 
 They were looked at when `AdaptiveLinUCB` got its model of the tails of the noise. Titles and order
-are as in the table of docs/explanation/adaptive.md. If no useful sub-Gaussian constant exists,
+are as in the table of docs/results/adaptive.md. If no useful sub-Gaussian constant exists,
 D-LinUCB is told the standard deviation at the arm that is best in the first round.
 """
 

@@ -36,8 +36,8 @@ class AdaptiveLinUCB(AdaptivePolicy):
     the scale of any feature. Actions may have any norm. Entries below 1e-50 in size count as zeros.
     Nothing is drawn at random.
     ``detections`` are rounds after which "nothing has changed since the last detection" was
-    refuted. There is no regret bound: docs/explanation/adaptive.md says what is proved, what is
-    measured, and where the policy is weak.
+    refuted. There is no regret bound: docs/explanation/adaptive.md says what is proved, and where
+    the policy is weak. docs/results/adaptive.md says what was measured.
 
     Examples:
         >>> from driftbandits import AdaptiveLinUCB
