@@ -40,7 +40,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "no centred bank": {"conviction": 1e9},
     "centred bank at the first sign": {"conviction": 0.0},
     "centred bank at 2 nats": {"conviction": 2.0},
-    "falls are taken for the level": {"doubt": 1e12},
+    "slow falls are taken for the level": {"doubt": 1e12},
     "no jumps": {"jump": 1e12},
     "jumps of half the variance": {"jump": 6.0},
     "no curiosity": {"curiosity": 0.0},

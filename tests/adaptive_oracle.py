@@ -94,7 +94,8 @@ class Definition:
 
     def __post_init__(self) -> None:
         self.variance = 1.0 if self.noise is None else self.noise**2
-        self.earlier = np.zeros(self.dim)  # θ of the last centred expert before the last reward
+        # θ and V⁻¹ of the last centred expert before the last reward.
+        self.earlier = np.zeros(self.dim), np.zeros((self.dim, self.dim))
         self.actions: list[Floats] = []  # including the one that is being learned
         self.trust = np.full(5, 0.2)  # in the running means
         self.banks = [[Expert([(0.0, 1.0)], 1.0, np.zeros(self.dim))] for _ in range(2)]
@@ -212,7 +213,7 @@ class Definition:
         means = [self.mean(h, latest) for h in range(5)]
         if round < latest or not of_round:
             return
-        theta, inverse = self.earlier, self.inverse(CENTRED, len(self.banks[CENTRED]) - 1)
+        theta, inverse = self.earlier
 
         def error(count: float, mean: float, centre: Floats) -> float:
             return float(reward - mean - (action - centre) @ theta)
@@ -365,7 +366,8 @@ class Definition:
         self.moment += 0.5 * p.leverage[x] * p.raw[x] / (1 + p.spread[x])
         if self.moving and self.precision > 1:
             self.moment, self.precision = self.moment / self.precision, 1.0
-        self.earlier = self.estimate(CENTRED, len(self.banks[CENTRED]) - 1)
+        last = len(self.banks[CENTRED]) - 1
+        self.earlier = self.estimate(CENTRED, last), self.inverse(CENTRED, last)
         self.seen.append(observed)
         for bank in banks:
             for expert, spread in zip(self.banks[bank], predictions[bank].spread, strict=True):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from studies.elsewhere.everyday import with_level
 
 from adaptive_oracle import Definition
 from driftbandits import AdaptiveLinUCB
-from driftbandits.environments import Gaussian, PiecewiseConstant
+from driftbandits.core.storage import StateFileError
+from driftbandits.environments import (
+    Environment,
+    Gaussian,
+    PiecewiseConstant,
+    WithLevel,
+    canonical_basis,
+)
 from driftbandits.policies.adaptive.state import LEVELS, SINCE
 from driftbandits.simulation import simulate
 from oracles import Event, Floats, Late
@@ -78,7 +82,67 @@ def test_an_outlier_is_no_jump() -> None:
     assert since(policy) == 0
 
 
-def test_a_change_of_the_parameter_is_seldom_taken_for_a_jump() -> None:
+@pytest.mark.parametrize("better", [-8.0, -0.5, 0.5, 8.0])
+@pytest.mark.parametrize("noise", [0.1, 1.0])
+def test_a_new_arm_that_is_played_twice_is_no_jump(better: float, noise: float) -> None:
+    for seed in range(10):
+        rng, policy, arms = np.random.default_rng(seed), AdaptiveLinUCB(dim=3), np.eye(3)
+        for t in range(100):
+            policy.update(arms[t % 2], t % 2 + noise * rng.standard_normal())
+        for _ in range(3):
+            policy.update(arms[2], 1.0 + better + noise * rng.standard_normal())
+        assert since(policy) == 0
+
+
+def test_a_reward_out_of_order_shows_no_jump() -> None:
+    policy = settled()
+    policy.update(ARMS[1], 6.0)
+    policy.update(ARMS[0], 5.0, round=50)
+    assert since(policy) == 0
+
+
+def test_means_start_anew_with_whole_rounds() -> None:
+    """Also where the clock moves by fractions: all rewards of the latest round count."""
+    policy = settled()
+    policy.advance()
+    for arm in (1, 0):
+        policy.advance(rounds=0.25)
+        policy.update(ARMS[arm], arm + 5.0, round=policy.round - 1.0)
+    assert since(policy) == 101
+
+
+@pytest.mark.parametrize("noise", [None, 0.1])
+def test_after_amendments_the_new_rewards_are_no_jump(noise: float | None) -> None:
+    rng, policy = np.random.default_rng(0), AdaptiveLinUCB(dim=2, noise=noise)
+    rewards = np.arange(102) % 2 + 0.1 * rng.standard_normal(102)
+    for t, reward in enumerate(rewards):
+        policy.update(ARMS[t % 2], reward)
+    for t in range(1, 102, 2):
+        policy.amend(ARMS[1], old=rewards[t], new=rewards[t] + 10.0, round=t + 1)
+    policy.update(ARMS[1], 11.0)
+    assert since(policy) == 0
+
+
+def test_after_a_coordinate_is_forgotten_its_next_reward_is_no_jump() -> None:
+    rng, policy = np.random.default_rng(0), AdaptiveLinUCB(dim=2)
+    for t in range(100):
+        x = float(t % 2)
+        policy.update([x, x], 10.0 * x + 0.1 * rng.standard_normal())
+    policy.forget([0])
+    policy.update(ARMS[1], 10.0)
+    assert since(policy) == 0
+
+
+def test_a_saved_round_of_a_jump_must_be_possible() -> None:
+    policy = settled()
+    for wrong in (-1.0, 99.5, 101.0, 1e18):
+        state = policy.state()
+        state["counters"][SINCE] = wrong
+        with pytest.raises(StateFileError):
+            AdaptiveLinUCB(dim=2).restore(state)
+
+
+def test_most_changes_of_the_parameter_are_not_taken_for_jumps() -> None:
     taken = 0
     for seed in range(100):
         rng, policy = np.random.default_rng(seed), AdaptiveLinUCB(dim=3)
@@ -124,11 +188,15 @@ def test_jumps_are_not_looked_for_beyond_every_error() -> None:
 
 @pytest.mark.thorough
 def test_a_level_that_jumps_costs_less_if_jumps_are_noticed() -> None:
-    """Five arms with little noise, whose level jumps ten times."""
-    levels = 2.0 * (-1.0) ** np.arange(11)[:, None] * np.linspace(0.5, 1.0, 11)[:, None]
-    path = PiecewiseConstant(levels, tuple(range(501, 5002, 500)))
-    place = replace(with_level(path), noise=Gaussian(0.15))
-    policies = {"notices": AdaptiveLinUCB(dim=6), "does not": AdaptiveLinUCB(dim=6, jump=1e12)}
+    """Eight arms with little noise, whose level jumps eleven times."""
+    levels = 3.0 * (-1.0) ** np.arange(12)[:, None] * np.linspace(0.3, 1.0, 12)[:, None]
+    path = WithLevel(
+        path=PiecewiseConstant([np.linspace(0.0, 0.7, 8)]),
+        level=PiecewiseConstant(levels, tuple(range(501, 5502, 500))),
+        intercept=False,
+    )
+    place = Environment(path=path, actions=canonical_basis(8), noise=Gaussian(0.15), horizon=6000)
+    policies = {"notices": AdaptiveLinUCB(dim=8), "does not": AdaptiveLinUCB(dim=8, jump=1e12)}
     played = simulate(place, policies, replications=40, seed=7)
     gained = played.final("does not") - played.final("notices")
     assert gained.mean() > STANDARD_ERRORS * gained.std(ddof=1) / np.sqrt(len(gained))

@@ -267,7 +267,6 @@ def forget_along(s: State, mask: Array) -> None:
     for row in range(s.past.shape[0]):
         clear_entries(mask, s.past[row, PAST_SUMS:])
     clear_entries(mask, s.centres[1])
-    clear_entries(mask, s.earlier)
     clear_along(mask, s.awaited[:-1])
     clear_entries(mask, s.awaited[mask.size])
     for row in range(2):

@@ -10,7 +10,6 @@ from ...core.arrays import Array
 from ...core.clock import CLOCK
 from ...core.compiling import lean_kernel
 from ...core.elementary import exp, log
-from ...core.linalg import copy
 from .amending import change_noise, change_reward, forget_along, predict_again
 from .awaited import await_rewards, note_arrival, note_choice
 from .bank import (
@@ -23,7 +22,7 @@ from .bank import (
     weight_of,
 )
 from .inverses import invert, mend, restore
-from .jumps import notice_jump
+from .jumps import keep_differences, notice_jump
 from .level import (
     apply_level,
     centre,
@@ -162,7 +161,7 @@ def learn(p: Parameters, s: State, action: Array, reward: float, age: float) -> 
     measure_ratio(s, x, level_of(s, bank))
     learn_level(s, anchored)
     loosen(s)
-    copy(s.thetas[2 * int(s.counters[EXPERTS]) - 2 + CENTRED], s.earlier)
+    keep_differences(s)
     for bank in range(banks):
         y = seen_by(s, bank, reward)
         for j in range(int(s.counters[EXPERTS])):
@@ -231,6 +230,7 @@ def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: f
         return True
     x, judged = in_force(s, ANCHORED, p.share), p.provisional == 0.0
     gained = change_reward(s, p.coordinates, x, action, old, new, age, judged)
+    keep_differences(s)
     if not judged:
         gained = 0.0
     change_noise(
@@ -253,3 +253,4 @@ def amend(p: Parameters, s: State, action: Array, old: float, new: float, age: f
 def forget(p: Parameters, s: State, mask: Array) -> None:
     """Clear the sums along the coordinates of ``mask``."""
     forget_along(s, mask)
+    keep_differences(s)

@@ -10,7 +10,7 @@ For this, the sums of the last PAST rounds are kept apart. Parts of rounds do no
 
 When the level jumps, the running means start anew with the rewards of the round SINCE
 (`driftbandits.policies.adaptive.jumps`). From then on, rewards of earlier rounds do not enter them,
-and a mean around another round holds only rewards from the same side of the jump.
+and a mean around another round holds only rewards from the same side of the last jump.
 """
 
 from __future__ import annotations
@@ -101,16 +101,17 @@ def find_means(s: State, time: float) -> bool:
     behind = np.floor(s.counters[LATEST]) - np.floor(time)
     if behind >= PAST:
         return False
-    jump = np.floor(s.counters[LATEST]) - s.counters[SINCE]  # so many rounds ago
-    oldest, newest = PAST, -1
-    if behind <= jump:
-        oldest = int(min(float(PAST), jump + 1.0))
+    # Rounds are counted back from the latest one. A mean ends before it crosses the last jump.
+    jumped = np.floor(s.counters[LATEST]) - s.counters[SINCE]
+    back, forth = PAST, -1
+    if behind <= jumped:
+        back = int(min(float(PAST), jumped + 1.0))
     else:
-        newest = int(jump)
+        forth = int(jumped)
     for h in range(LEVELS):
         clear(s.trackers[LEVELS + h])
-        _gather(s, h, int(behind), oldest, 1)
-        _gather(s, h, int(behind) - 1, newest, -1)
+        _gather(s, h, int(behind), back, 1)
+        _gather(s, h, int(behind) - 1, forth, -1)
     return True
 
 

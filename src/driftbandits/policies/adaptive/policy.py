@@ -35,6 +35,7 @@ from .state import (
     EVIDENCE,
     EXPERTS,
     FALL_FROM,
+    LATEST,
     LEVELS,
     MOST_EXPERTS,
     MOVING,
@@ -43,6 +44,7 @@ from .state import (
     REMEMBERED,
     REWARDS_AGED,
     ROWS,
+    SINCE,
     TRACKER,
     UNIT,
     VARIANCE,
@@ -119,10 +121,11 @@ class AdaptivePolicy(Policy):
             the centred bank is wrong, the actions that it plays may not show it.
         doubt: Odds that rewards fell faster than a level does, above which the anchored bank takes
             over and tries other actions. This costs a few trials. But if an action's fall is
-            mistaken for a fall of the level, every round costs the gap.
+            mistaken for a fall of the level, every round costs the gap. A jump downwards always
+            counts as such a fall.
         jump: The level has jumped if all running means miss a reward by more than √jump predicted
             standard deviations, and the latest round misses it by less than √(jump/3). With less,
-            fast swings and chance are taken for jumps.
+            fast swings and chance are taken for jumps. Provisional rewards show no jump.
         audit_every: One round in this many is an audit. Frequent audits find an arm that has become
             better sooner. An audit can only try what the auditor has forgotten.
         audit_radius: Widths in audits, relative to those in other rounds.
@@ -354,6 +357,7 @@ class AdaptivePolicy(Policy):
             raise StateFileError("array counters has entries below what is possible")
         return {
             EXPERTS: (1, min(rows) // 2),
+            SINCE: (0, max(0, math.floor(state.counters[LATEST]))),
             TRACKER: (0, LEVELS - 1),
             FALL_FROM: (0, LEVELS - 1),
             MOVING: (0, 1),

@@ -112,7 +112,7 @@ class State(NamedTuple):
     inverses: Array  # (2J, d, d), V_j⁻¹
     thetas: Array  # (2J, d), V_j⁻¹ Σ w y x: the estimate at level zero
     slopes: Array  # (2J, d), V_j⁻¹ Σ w x: the estimate at level μ is thetas − μ slopes
-    earlier: Array  # (d,), θ of the last centred expert before the last reward
+    earlier: Array  # (d + 1, d), θ and V⁻¹ of the last centred expert before the last reward
     images: Array  # (2J, d), V_j⁻¹x of the last row, in stored units
     copies: Array  # (2J, LOG, 2), logs of overwritings [clock, source], each a ring
     trackers: Array  # (2 LEVELS, SUMS + d), the running means, and means around a past round
@@ -173,7 +173,7 @@ def initial_state(*, dim: int) -> State:
         inverses=np.zeros((2, dim, dim)),
         thetas=np.zeros((2, dim)),
         slopes=np.zeros((2, dim)),
-        earlier=np.zeros(dim),
+        earlier=np.zeros((dim + 1, dim)),
         images=np.zeros((2, dim)),
         copies=np.zeros((2, LOG, 2)),
         trackers=trackers,
@@ -200,7 +200,7 @@ def widened(state: State, dim: int) -> State:
         inverses=padded(state.inverses, rows, dim, dim),
         thetas=padded(state.thetas, rows, dim),
         slopes=padded(state.slopes, rows, dim),
-        earlier=padded(state.earlier, dim),
+        earlier=padded(state.earlier, dim + 1, dim),
         images=padded(state.images, rows, dim),
         trackers=padded(state.trackers, 2 * LEVELS, SUMS + dim),
         past=padded(state.past, PAST, PAST_SUMS + dim),
