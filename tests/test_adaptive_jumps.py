@@ -129,6 +129,9 @@ def test_after_a_coordinate_is_forgotten_its_next_reward_is_no_jump() -> None:
         x = float(t % 2)
         policy.update([x, x], 10.0 * x + 0.1 * rng.standard_normal())
     policy.forget([0])
+    state = policy.state()
+    np.testing.assert_array_equal(state["earlier"][0], state["thetas"][-1])
+    assert not state["earlier"][1:, 0].any()
     policy.update(ARMS[1], 10.0)
     assert since(policy) == 0
 
