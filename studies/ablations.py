@@ -21,6 +21,7 @@ from driftbandits.experiments.standings_text import table
 from driftbandits.experiments.yardsticks import Relative, geometric_mean, relative
 from driftbandits.simulation import Recording, simulate
 
+from .elsewhere.drawn_levels import DRAWN_LEVELS
 from .elsewhere.everyday import EVERYDAY
 from .elsewhere.outlying import OUTLYING
 from .front_page import replaced
@@ -68,13 +69,18 @@ SUITE = (
     "sales",
 )
 OUTLIERS = "one reward in 20 far off"  # above or below
+JUMPS = "jumps 9 times"
 
 
 def environments() -> dict[str, Environment]:
-    """Some environments of the leaderboard, everyday situations, and outliers."""
+    """Some environments of the leaderboard, everyday situations, outliers and jumping levels."""
     known = suite()
     chosen = {name: prepare({**known[name], "seed": SEED})[0] for name in SUITE}
-    places = [*EVERYDAY, *(place for place in OUTLYING if OUTLIERS in place.title)]
+    places = [
+        *EVERYDAY,
+        *(place for place in OUTLYING if OUTLIERS in place.title),
+        *(place for place in DRAWN_LEVELS if JUMPS in place.title),
+    ]
     return chosen | {place.title: place.environment for place in places}
 
 
