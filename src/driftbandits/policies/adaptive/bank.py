@@ -21,8 +21,8 @@ restored (`driftbandits.policies.adaptive.inverses`): O(d²) per round and exper
 coordinates, the operations on one expert are written out (`driftbandits.policies.adaptive.plane`).
 
 Λ_j is diagonal, in units of each feature's mean square, so that no feature's scale matters. A
-coordinate that was zero in all actions so far has no scale yet. V_j⁻¹ is zero there, and `choose`
-adds the bonus of a new coordinate separately.
+coordinate that was zero in all actions so far has no scale yet. V_j⁻¹ is zero there, and widths
+add the bonus of a new coordinate separately.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ error is e, and its predicted variance is σ̂² S:
     e = r − r̄ − (a − ā)ᵀθ      S = 1 + 1/n + (a − ā)ᵀV⁻¹(a − ā)
 
 θ and V are those of the last centred expert, which never forgets, before the latest reward: if that
-is the first one after a jump, it has changed θ. The level has jumped if e² > J σ̂² S for all running
-means, and e² < ⅓ J σ̂² S for the latest round.
+is the first one after a jump, it has changed θ. The level has jumped if e²/(σ̂² S) is above 12 for
+all running means, and below 4 for the latest round. (12 is the field ``jump``, and 4 a third.)
 
 An outlier is no jump: the latest round predicts the reward after it worse than the means do. A new
 action is none either: until it is played, S is large. After a change of θ, the latest round may by
@@ -94,7 +94,7 @@ def _square(
 def notice_jump(s: State, action: Array, reward: float, age: float, least: float) -> None:
     """Start the running means anew if this reward shows that the level has jumped.
 
-    ``least`` is J. A reward out of order shows no jump.
+    ``least`` is the field ``jump``. A reward out of order shows no jump.
     """
     c = s.counters
     mean, latest = s.trackers[int(c[TRACKER])], s.past[slot_of(c[LATEST])]

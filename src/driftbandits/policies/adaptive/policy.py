@@ -45,6 +45,8 @@ from .state import (
     REWARDS_AGED,
     ROWS,
     SINCE,
+    TRACKED,
+    TRACKED_REWARDS,
     TRACKER,
     UNIT,
     VARIANCE,
@@ -355,6 +357,9 @@ class AdaptivePolicy(Policy):
             raise StateFileError("array facts has entries below 0 where there cannot be any")
         if (state.counters[[DELAYS, REWARDS_AGED, AWAITED, AWAITED_UNIT]] < [0, 0, 0, 1]).any():
             raise StateFileError("array counters has entries below what is possible")
+        counts, rewards = np.abs(state.trackers[:, [TRACKED, TRACKED_REWARDS]]).T
+        if (rewards > 2.0 * LARGEST_REWARD * (1.0 + counts)).any():
+            raise StateFileError("array trackers has entries beyond what is possible")
         return {
             EXPERTS: (1, min(rows) // 2),
             SINCE: (0, max(0, math.floor(state.counters[LATEST]))),
