@@ -52,7 +52,9 @@ def assert_agrees(policy: AdaptiveLinUCB, truth: Definition, actions: Floats) ->
             assert_close(state.slopes[row], inverse @ sums[2], "slope of an expert")
     assert_close(policy.noise_estimate, math.sqrt(truth.variance), "noise")
     assert_close(state.earlier[0], truth.earlier[0], "theta before the last reward")
-    assert_close(state.earlier[1:], truth.earlier[1], "inverse before the last reward")
+    assert_close(
+        np.triu(state.earlier[1:]), np.triu(truth.earlier[1]), "inverse before the last reward"
+    )
     assert_close(state.counters[[PRECISION, MOMENT]], [truth.precision, truth.moment], "level")
     assert_close(state.counters[RATIO], truth.ratio, "ratio")
     assert_close(state.trackers[:LEVELS, TRACKER_WEIGHT], truth.trust, "trust in running means")

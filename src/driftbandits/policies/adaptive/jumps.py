@@ -25,7 +25,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.clock import CLOCK
-from ...core.compiling import lean_kernel, rare_kernel
+from ...core.compiling import lean_kernel, rare_kernel, row_kernel
 from ...core.linalg import copy
 from .means import slot_of
 from .state import (
@@ -54,14 +54,20 @@ from .weights import MOST_EVIDENCE
 CLOSE = 1.0 / 3.0
 
 
+@row_kernel
+def _copy_times(source: Array, factor: float, target: Array) -> None:
+    """target ← factor · source."""
+    for j in range(source.size):
+        target[j] = factor * source[j]
+
+
 @lean_kernel
 def keep_differences(s: State) -> None:
-    """Keep θ and V⁻¹ of the last centred expert, as they are now."""
+    """Keep θ and the upper triangle of V⁻¹ of the last centred expert, as they are now."""
     e = 2 * int(s.counters[EXPERTS]) - 2 + CENTRED
     copy(s.thetas[e], s.earlier[0])
     for i in range(s.thetas.shape[1]):
-        for j in range(s.thetas.shape[1]):
-            s.earlier[1 + i, j] = s.inverses[e, i, j] * s.facts[e, UNIT]
+        _copy_times(s.inverses[e, i, i:], s.facts[e, UNIT], s.earlier[1 + i, i:])
 
 
 @lean_kernel
@@ -82,10 +88,11 @@ def _square(
     """e²/(σ̂² S): the squared error in units of its predicted variance."""
     error, spread = _error(s, action, reward, count, rewards, sums), 0.0
     for i in range(action.size):
-        image = 0.0
-        for j in range(action.size):
+        away = action[i] - sums[i] / count
+        image = 0.5 * s.earlier[1 + i, i] * away
+        for j in range(i + 1, action.size):
             image += s.earlier[1 + i, j] * (action[j] - sums[j] / count)
-        spread += image * (action[i] - sums[i] / count)
+        spread += 2.0 * image * away
     scale = 1.0 + 1.0 / count + max(0.0, spread)
     return float(error * error / (s.counters[VARIANCE] * scale))
 

@@ -112,7 +112,9 @@ class State(NamedTuple):
     inverses: Array  # (2J, d, d), V_j⁻¹
     thetas: Array  # (2J, d), V_j⁻¹ Σ w y x: the estimate at level zero
     slopes: Array  # (2J, d), V_j⁻¹ Σ w x: the estimate at level μ is thetas − μ slopes
-    earlier: Array  # (d + 1, d), θ and V⁻¹ of the last centred expert before the last reward
+    earlier: (
+        Array  # (d + 1, d), θ and V⁻¹ (i ≤ j) of the last centred expert before the last reward
+    )
     images: Array  # (2J, d), V_j⁻¹x of the last row, in stored units
     copies: Array  # (2J, LOG, 2), logs of overwritings [clock, source], each a ring
     trackers: Array  # (2 LEVELS, SUMS + d), the running means, and means around a past round
