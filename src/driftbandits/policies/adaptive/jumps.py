@@ -12,11 +12,11 @@ error is e, and its predicted variance is σ̂² S:
 is the first one after a jump, it has changed θ. The level has jumped if e²/(σ̂² S) is above 12 for
 all running means, and below 4 for the latest round. (12 is the field ``jump``, and 4 a third.)
 
-An outlier is no jump: the latest round predicts the reward after it worse than the means do. A new
-action is none either: until it is played, S is large. After a change of θ, the latest round may by
-chance predict well; then the means start anew for nothing, which costs little. But if one action is
-played again and again, its fall looks like a fall of the level. So a jump downwards counts as a
-fall (`driftbandits.policies.adaptive.level`).
+An outlier is no jump: the latest round predicts the reward after it worse than the means do. The
+first rewards of a new action are hardly ever taken for one: until it is played, S is large. After a
+change of θ, the latest round may by chance predict well. Then the means start anew for nothing,
+which costs little. But if one action is played again and again, its fall looks like a fall of the
+level. So a jump downwards counts as a fall (`driftbandits.policies.adaptive.level`).
 """
 
 from __future__ import annotations
